@@ -1,7 +1,7 @@
 /**
- * Entry point of the engine's provider process: the provider of each resource type, under the type's name.
- * The source in provider/pulumi/class-arguments.ts is stored in every state and refers to this module and its
- * exports by name: never rename them.
+ * Entry point of the engine's provider process. It exports one provider per resource type, under the type's
+ * name. The source in provider/pulumi/class-arguments.ts is stored in every state and refers to this module
+ * and its exports by name: never rename them.
  */
 import "./lib/require-node.js";
 import { guardDynamic, type ResourceSpec } from "./pulumi/dynamic-resource.js";
@@ -28,14 +28,14 @@ export const VerificationKey = guardDynamic(KEY_SPEC, verificationKeyLifecycle);
 
 const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
   ...WEBHOOK_SPEC,
-  // The engine marks the program's own secrets again, but not those in a drift.
+  // The engine marks the program's own secrets again, but not their copies in `drift`.
   secretsIn: (values) => [...WEBHOOK_SPEC.secretsIn(values), ...SECRETS_OF_DRIFT],
 };
 
 /** The lifecycle of `ApiChatWebhook` for one run. */
 export function createWebhookProvider(run: Run) {
   const configure = (configuration: Configuration): void => run.configure(configuration);
-  // A read by ID has the inputs alone.
+  // A read by ID has only the inputs, not the state.
   const nameOf = (props: WebhookState): string => (props.applied ? run.currentNameOf(props) : props.name);
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK_SPEC, nameOf }, webhookLifecycle({ run })) };
 }

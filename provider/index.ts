@@ -1,4 +1,4 @@
-/** What a Pulumi program loads. It stays light: the HTTP client, the schemas and the lifecycle load elsewhere. */
+/** The entry point of Pulumi programs. It must not load the HTTP client, the schemas or the lifecycle. */
 import "./lib/require-node.js";
 export {
   ApiChatError,

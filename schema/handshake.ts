@@ -17,7 +17,7 @@ export const handshakeParameters = z.object({
 });
 
 /**
- * The parameters of the verification handshake (section 6.1). The specification does not say whether they
- * travel as a form, as JSON, as a multipart form or in the query. The schema drops other parameters.
+ * The parameters of the verification handshake (section 6.1). The specification does not say whether they are
+ * sent as a form, JSON, a multipart form or a query. The schema drops other parameters.
  */
 export interface HandshakeParameters extends z.infer<typeof handshakeParameters> {}

@@ -5,7 +5,7 @@ import { named, requestUrl, sentConversationId } from "./parts.js";
 /** zod schema of {@link Sender}. */
 export const sender = z.strictObject({
   /**
-   * The contact's identifier in the external system. Deliveries name it as `sender_id`.
+   * The contact's identifier in the external system. Deliveries contain it as `sender_id`.
    * @minLength 1
    */
   id: z.string().min(1),
@@ -29,7 +29,7 @@ const common = {
   /** The contact that the message comes from. */
   sender: named<Sender>(sender),
   /**
-   * The conversation, in the external system's own numbers. IDs beyond the safe integers are rejected.
+   * The conversation's number in the external system. IDs beyond the safe integers are rejected.
    * @TJS-type integer
    * @minimum -9007199254740991
    * @maximum 9007199254740991
@@ -43,8 +43,7 @@ export const inboundTextMessage = z.strictObject({
   /** `message_created`. */
   event: z.literal("message_created"),
   /**
-   * The text; must not be empty. Attachment messages have an empty one; the specification does not say
-   * whether a text may.
+   * The text. The specification shows an empty one only in attachment messages, so it must not be empty.
    * @minLength 1
    */
   content: z.string().min(1),
@@ -89,7 +88,7 @@ export const mediaAttachment = z.strictObject({
   data_url: requestUrl,
 });
 
-/** An image, a sound, a video or a file attached to a message (section 2.3). */
+/** An image, audio, video or other file attached to a message (section 2.3). */
 export interface MediaAttachment extends z.infer<typeof mediaAttachment> {}
 
 /** zod schema of {@link InboundMediaMessage}. */
@@ -103,7 +102,7 @@ export const inboundMediaMessage = z.strictObject({
   attachments: z.tuple([named<MediaAttachment>(mediaAttachment)]),
 });
 
-/** An image, a sound, a video or a file from a contact (section 4.2). */
+/** An image, audio, video or other file from a contact (section 4.2). */
 export interface InboundMediaMessage extends z.infer<typeof inboundMediaMessage> {}
 
 /** zod schema of {@link InboundMessage}. */
@@ -112,7 +111,7 @@ export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage,
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */
 export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
-/** The zod schema of each kind of message (section 4.2). Its problems name a field; those of the union do not. */
+/** The zod schema of each kind of message (section 4.2). Its errors name a field; the union's do not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,

@@ -1,4 +1,4 @@
-// Reads a message without its schema, so that importing this file does not load zod.
+// Determines the kind of a message without its schema, so that importing this file does not load zod.
 
 /** The four kinds of media, in the order of the specification: `file_type` of an attachment, `type` of a delivery. */
 export const MEDIA_KINDS = ["image", "audio", "video", "file"] as const;
@@ -6,15 +6,15 @@ export const MEDIA_KINDS = ["image", "audio", "video", "file"] as const;
 /** A kind of media. */
 export type MediaKind = (typeof MEDIA_KINDS)[number];
 
-/** The six kinds of message that a contact sends (section 4.2), `button` for a press. */
+/** The six kinds of message that a contact sends (section 4.2). `button` is the press of a button. */
 export const INBOUND_KINDS = ["text", "button", ...MEDIA_KINDS] as const;
 
 /** A kind of message that a contact sends. */
 export type InboundKind = (typeof INBOUND_KINDS)[number];
 
 /**
- * Returns the kind of a message from `event` and its attachment alone; the rest of it may be wrong. Undefined
- * for any other value.
+ * Returns the kind of a message from its `event` and attachment alone, even if other fields are wrong.
+ * Undefined for any other value.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
   const { event, attachments } = (message ?? {}) as { event?: unknown; attachments?: unknown };
@@ -33,8 +33,8 @@ export type OutboundKind =
 const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
 
 /**
- * Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification
- * lacks it.
+ * Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if it is not
+ * specified.
  */
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   const { type, content_type: contentType } = (message ?? {}) as { type?: unknown; content_type?: unknown };
@@ -48,8 +48,8 @@ export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
 const MAX_DIGITS = 100;
 
 /**
- * A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. One
- * of more than 100 digits stays the number that JSON makes of it.
+ * A reviver for JSON.parse that returns a `conv_id` beyond the safe integers as a bigint, so that no digit is
+ * lost. One with more than 100 digits stays a number.
  */
 export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
   if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;

@@ -14,14 +14,14 @@ const common = {
   conv_id: receivedConversationId,
   /** Always `outgoing`. */
   message_type: z.literal("outgoing"),
-  /** `false` in all kinds that are delivered. */
+  /** `false` in every delivery. */
   private: z.boolean(),
 };
 
 /** The fields of a text and of the templates. */
 const text = {
   ...common,
-  /** `text`, also of a template: `content_type` tells them apart. */
+  /** `text`, even for a template: `content_type` distinguishes them. */
   type: z.literal("text"),
   /** The text of the reply. */
   text: z.string(),
@@ -30,7 +30,7 @@ const text = {
 /** zod schema of {@link OutboundText}. */
 export const outboundText = z.object({
   ...text,
-  /** Missing or null. A text with a `content_type` is a template, or of a kind that is not in the specification. */
+  /** Missing or null. A text with a `content_type` is a template or of an unknown kind. */
   content_type: z.null().optional(),
 });
 
@@ -49,7 +49,7 @@ export const outboundMedia = z.object({
   url: receivedUrl,
 });
 
-/** An image, a sound, a video or a file (section 2.4). */
+/** An image, audio, video or other file (section 2.4). */
 export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 
 /** zod schema of {@link Button}. */
@@ -58,7 +58,7 @@ export const button = z.object({
   type: z.string(),
   /** The button's title: `content` and `submitted_values[0].title` of the message that a press sends. */
   title: z.string(),
-  /** What a press sends back, as `submitted_values[0].payload`. */
+  /** The value that a press sends back, as `submitted_values[0].payload`. */
   payload: z.string(),
 });
 
@@ -67,9 +67,9 @@ export interface Button extends z.infer<typeof button> {}
 
 /** zod schema of {@link ButtonTemplateAttributes}. */
 export const buttonTemplateAttributes = z.object({
-  /** A text; where it is displayed is not in the specification. */
+  /** A text. The specification does not say where it is displayed. */
   text: z.string(),
-  /** The buttons; how many there can be is not in the specification. */
+  /** The buttons. The specification does not limit their number. */
   buttons: z.array(named<Button>(button)),
 });
 
@@ -111,7 +111,7 @@ export const genericTemplateItem = z.object({
   subtitle: z.string(),
   /** Null, missing, or an object whose structure is not in the specification. */
   default_action: named<DefaultAction>(z.record(z.string(), z.unknown())).nullish(),
-  /** The card's buttons; how many there can be is not in the specification. */
+  /** The card's buttons. The specification does not limit their number. */
   buttons: z.array(named<Button>(button)),
 });
 
@@ -122,7 +122,7 @@ export interface GenericTemplateItem extends z.infer<typeof genericTemplateItem>
 export const genericTemplateAttributes = z.object({
   /** `horizontal` is the only value shown; others are accepted. */
   ratio: z.string(),
-  /** One entry per card; how many there can be is not in the specification. */
+  /** One entry per card. The specification does not limit their number. */
   items: z.array(named<GenericTemplateItem>(genericTemplateItem)),
 });
 
@@ -141,7 +141,7 @@ export const outboundGenericTemplate = z.object({
 /** A card, or a carousel of several (section 2.4). */
 export interface OutboundGenericTemplate extends z.infer<typeof outboundGenericTemplate> {}
 
-/** zod schema of {@link OutboundMessage}; parseOutbound also says which kind it is. */
+/** zod schema of {@link OutboundMessage}; parseOutbound also returns the kind. */
 export const outboundMessage = z.union([
   outboundText,
   outboundMedia,

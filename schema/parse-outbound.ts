@@ -16,30 +16,30 @@ import { toSpecifiedForm } from "./received-outbound.js";
 /** A delivery of one of the seven kinds, with its kind. */
 export type KnownOutbound =
   | {
-      /** What `type` and `content_type` say it is. */
+      /** The kind, from `type` and `content_type`. */
       kind: "text";
-      /** Its fields, in the form of the specification. */
+      /** The fields, in the form of the specification. */
       message: OutboundText;
     }
   | { kind: MediaKind; message: OutboundMedia }
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
-/** A delivery with its kind. A shape that is not in the specification has the kind `unknown`, and `raw` only. */
+/** A delivery with its kind. Anything that is not in the specification has the kind `unknown` and only `raw`. */
 export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & {
   /** The whole body as parsed JSON. */
   raw: unknown;
 };
 
-/** One wrong field of a delivery: its path, empty for the whole body, and what is expected. */
+/** One wrong field of a delivery. */
 export interface OutboundIssue {
   /** The field, such as `content_attributes.buttons[0].title`; empty for the whole body. */
   path: string;
-  /** What is expected there, without the value. */
+  /** What is expected, without the actual value. */
   reason: string;
 }
 
-/** A body that is not JSON, or a message to send whose fields are wrong. The error contains no values of it. */
+/** A body that is not JSON, or a message to send whose fields are wrong. The error contains no values. */
 export class OutboundFormatError extends Error {
   /** Always `OutboundFormatError`. */
   override readonly name = "OutboundFormatError";
@@ -53,15 +53,15 @@ export class OutboundFormatError extends Error {
   }
 }
 
-/** What decides the kind (section 2.4). */
+/** The fields that determine the kind (section 2.4). */
 const discriminators = z.object({ type: z.string(), content_type: z.string().nullish() });
 
 /**
- * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). Ids may be text or numbers, and
- * optional fields may be missing, null or empty: `message` has the form of the specification. The kind is `unknown` for
- * every other shape, such as a new `type`, a new `content_type` of a text, or a wrong field. Fields that are not in the
- * specification are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint.
- * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
+ * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). IDs may be strings or numbers, and
+ * optional fields may be missing, null or empty: `message` has the form of the specification. Anything else has the
+ * kind `unknown`, such as a new `type`, a new `content_type` or a wrong field. Fields that are not in the specification
+ * are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the
+ * signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
@@ -93,14 +93,14 @@ function parseJson(body: string | Uint8Array): unknown {
     const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: true }).decode(body);
     return JSON.parse(text, reviveIds);
   } catch {
-    // Without the cause, because its message quotes the contact's text.
+    // The cause is left out, because its message quotes the contact's text.
     throw new OutboundFormatError([
       { path: "", reason: "the body is not JSON in UTF-8; pass the raw body of the request" },
     ]);
   }
 }
 
-/** No id loses its digits. */
+/** Keeps all digits of large IDs. */
 function reviveIds(key: string, value: unknown, context?: { source?: string }): unknown {
   if (key !== "sender_id") return reviveConversationId(key, value, context);
   return typeof value === "number" && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;

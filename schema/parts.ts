@@ -10,7 +10,7 @@ export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
 
 /**
  * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number
- * cannot hold the digits of a larger one, so it would address a different conversation.
+ * cannot hold all digits of a larger one, so it would address a different conversation.
  */
 export const sentConversationId = z.int({
   error: ({ input }) =>
@@ -21,8 +21,7 @@ export const sentConversationId = z.int({
 
 /**
  * A conversation ID as received (section 2.4): a number, or a bigint if a number would lose digits.
- * `String(id)` returns the digits of both. JSON.stringify throws on a bigint, so convert the ID before you
- * serialize a message.
+ * `String(id)` returns the digits of either. JSON.stringify throws on a bigint, so convert the ID first.
  */
 export type ReceivedConversationId = number | bigint;
 
@@ -37,7 +36,7 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   { error: receivedError },
 );
 
-// JSON Schema cannot see these patterns through the types: each key that uses one repeats it in a `@pattern` tag.
+// The types do not carry these patterns to JSON Schema, so each field repeats its pattern in a `@pattern` tag.
 
 /** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z
@@ -52,7 +51,7 @@ export const receivedUrl = z
   .string()
   .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/, "expected an absolute http or https URL");
 
-/** Like {@link receivedUrl}, or empty: the specification does not show a card without image or link. */
+/** Like {@link receivedUrl}, or empty: the specification shows no card without an image or link. */
 export const receivedUrlOrEmpty = z
   .string()
   .regex(

@@ -15,7 +15,7 @@ function fill(value: unknown, defaults: Fields): unknown {
   return { ...value, ...Object.fromEntries(absent) };
 }
 
-/** What each kind has in addition to the common fields, and may leave out. */
+/** Fields that some kinds have in addition to the common ones, and may leave out. */
 const OPTIONAL: Partial<Record<OutboundKind, Fields>> = {
   button_template: { text: "", content_attributes: {} },
   generic_template: { text: "", content_attributes: {} },
@@ -35,7 +35,7 @@ function fillLists(value: unknown): unknown {
   };
 }
 
-/** BigInt would take long for more digits than any ID has. */
+/** Limits the digits, because BigInt takes long for very many. No ID has this many. */
 const INTEGER = /^-?\d{1,40}$/;
 
 function toConversationId(id: unknown): unknown {
@@ -43,7 +43,7 @@ function toConversationId(id: unknown): unknown {
   return Number.isSafeInteger(Number(id)) ? Number(id) : BigInt(id);
 }
 
-/** Ids may be text or numbers, and optional fields may be missing, null or empty. The rest is unchanged. */
+/** Converts string and number IDs, and fills optional fields that are missing, null or empty. */
 export function toSpecifiedForm(kind: OutboundKind, raw: unknown): unknown {
   const message = fill(raw, { message_type: "outgoing", private: false, ...OPTIONAL[kind] });
   if (!isObject(message)) return message;

@@ -47,11 +47,11 @@ export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookReques
 export type RegistrationRequest = GetWebhookRequest | SetWebhookRequest | DeleteWebhookRequest;
 
 const configurationOf = <Text extends z.ZodType>(text: Text) => ({
-  /** The registered address; empty when nothing is registered. Any string that the service shows. */
+  /** The registered URL, as the service returns it; empty if nothing is registered. */
   webhook_url: text,
-  /** The shared secret as the service shows it; may be masked. Secret. */
+  /** The shared secret as the service returns it; may be masked. Secret. */
   webhook_verification_key: text,
-  /** `verified` after a handshake that succeeded. Other values are not in the specification and are accepted. */
+  /** `verified` after a successful handshake. Other values are not in the specification, but are accepted. */
   webhook_status: text,
   /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
   bot_url: text,

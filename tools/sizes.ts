@@ -23,7 +23,7 @@ const ROOMS: Record<string, number> = {
   "provider/pulumi/": 449,
   "provider/registration/": 811,
   "provider/webhook/": 1460,
-  "provider/verification-key/": 381,
+  "provider/verification-key/": 380,
   "provider/handshake-responder/": 979,
   "provider/client/": 888,
   "provider/diagnosis/": 968,
@@ -34,7 +34,7 @@ const ROOMS: Record<string, number> = {
   "provider/emulator/page/": 1833,
   "provider/fleet/": 2012,
   "provider/cli/": 3618,
-  "schema/": 723,
+  "schema/": 721,
   "tools/": 4070,
   "test/": 27_457,
 };

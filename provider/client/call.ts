@@ -21,7 +21,7 @@ export const RESPONSE_LIMIT_BYTES = 1024 * 1024;
 
 const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Assumed to mean that a message was not accepted. The specification shows no status (section 7). */
+/** Assumed to mean that a message was not accepted. The specification defines no status (section 7). */
 const NOT_TAKEN_STATUS = new Set([429, 503]);
 
 /** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
@@ -32,12 +32,12 @@ export interface AttemptFailure {
   text: string;
   retry: boolean;
   retryAfterMs?: number | undefined;
-  /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
+  /** When to stop retrying, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number | undefined;
   /** Nothing was written to the connection. */
   unsent?: boolean;
-  /** The request may have taken effect although the response does not say so. */
+  /** The request may have taken effect, although no response confirmed it. */
   mayHaveTakenEffect?: boolean;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;
@@ -64,9 +64,9 @@ export interface ServiceCall<Result> {
   message: object;
   /** Sent in addition to the JSON headers. */
   headers: Readonly<Record<string, string>>;
-  /** Removes from a response what no error may show. */
+  /** Redacts what no error may show. */
   redact: Redact;
-  /** The client's. The time limit is for all attempts; a pause of the origin does not count. */
+  /** The client's options. The time limit covers all attempts, but not a pause of the origin. */
   options: ClientOptions;
   /** Ends the call at once; it rejects with the signal's reason. */
   signal: AbortSignal | undefined;
@@ -88,7 +88,7 @@ export async function call<Result>(
   const limitMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   const signal = anySignal(request.signal, options.signal);
   let endMs = performance.now() + limitMs;
-  /** For work whose time does not count. */
+  /** Runs work that does not count towards the time limit. */
   const uncounted = async <T>(work: () => Promise<T>): Promise<T> => {
     const begun = performance.now();
     const result = await work();
@@ -104,7 +104,7 @@ export async function call<Result>(
     mayHaveTakenEffect ||= failure.mayHaveTakenEffect === true;
     const error = toError(failure, { attempts, mayHaveTakenEffect, limitMs }, request);
     const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
-    // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+    // Never less than the back-off: "Retry-After: 0" would cause a loop without a pause.
     const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
     // Capped at the call's time limit, so that no Retry-After can block the process forever.
     if (httpStatus === 429) pauseOrigin(url.origin, Math.min(delayMs, limitMs));
@@ -129,7 +129,7 @@ const OUR_HEADERS = {
   "user-agent": USER_AGENT,
 };
 
-/** Posts once. Rejects with the signal's reason only. */
+/** Posts once. Rejects only with the signal's reason. */
 async function attempt<Result>(
   request: ServiceCall<Result>,
   timeoutMs: number,
@@ -158,7 +158,7 @@ async function attempt<Result>(
   }
 }
 
-/** The specification names no status: any 2xx is a success. */
+/** The specification defines no status, so any 2xx is a success. */
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 type Asked = Pick<ServiceCall<unknown>, "operation" | "url" | "redact">;

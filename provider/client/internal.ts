@@ -1,4 +1,4 @@
-/** A second entry file, for what is not published. It omits the message client: a resource sends no messages. */
+/** A second entry file, for unpublished exports. It omits the message client, which no resource needs. */
 export { isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
 export {
   isRetryableRejection,

@@ -23,18 +23,18 @@ import { createRedactor, quoteBody } from "../lib/redact.js";
 
 /** The bot's address and key. */
 export interface MessageClientOptions extends ClientOptions {
-  /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
+  /** The URL for the messages of one workspace: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
-  /** How the flow API key is sent. Default `bearer`: a guess. */
+  /** How the flow API key is sent. Default `bearer`, which is a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
 }
 
 /**
  * Sends a contact's messages to the bot of one workspace (section 4.2), after validating them. Every failure is an
- * ApiChatError. A message is retried only if it counts as not accepted: if there was no connection, and after HTTP 429
- * and 503. The specification has no idempotency key, so after any other failure a retry could make it appear twice.
+ * ApiChatError. A message is retried only if it counts as not accepted: without a connection, and after HTTP 429 and
+ * 503. After any other failure a retry could deliver it twice, because the specification has no idempotency key.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
@@ -92,7 +92,7 @@ export class MessageClient {
       redact,
       options: this.#options,
       signal,
-      // The status says that the message was accepted: an error would lead its caller to send it again.
+      // A 2xx status means that the message was accepted. An error would make the caller send it again.
       statusSuffices: true,
       read: ({ status, text }) => {
         const body = jsonOrText(text);
@@ -107,7 +107,7 @@ export class MessageClient {
   }
 }
 
-/** The envelope of the registration (section 2.2): the specification shows no response of bot_url. */
+/** Assumes the registration's envelope (section 2.2): the specification shows no response of bot_url. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {
@@ -123,7 +123,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
   return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** The parts of a message that errors must not quote. Short texts also occur by chance. */
+/** The parts of a message that errors must not quote. Short ones are left out: they also occur by chance. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

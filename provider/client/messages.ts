@@ -11,7 +11,7 @@ export interface MessageAddress {
    * empty strings (section 2.3); no other value is accepted.
    */
   sender: Pick<Sender, "id" | "name" | "email" | "phone_number">;
-  /** The conversation, in the external system's own numbers: an integer. */
+  /** The conversation's number in the external system: an integer. */
   conversationId: number;
 }
 
@@ -25,11 +25,11 @@ export interface SendTextOptions extends MessageAddress {
 export interface SendButtonOptions extends MessageAddress {
   /** The title of the button that the contact pressed. */
   title: string;
-  /** Its payload, as the delivery gave it. */
+  /** The button's payload, as in the delivery. */
   payload: string;
 }
 
-/** An image, a sound, a video or a file, by its URL (section 4.2). */
+/** An image, an audio file, a video or any other file, by its URL (section 4.2). */
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
@@ -43,7 +43,7 @@ export interface SendOptions {
 
 /** The service's response to an accepted message, which the specification does not define (section 4.2). */
 export interface MessageReceipt {
-  /** Any of 200 to 299. */
+  /** The HTTP status, from 200 to 299. */
   httpStatus: number;
   /**
    * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB:
@@ -57,16 +57,16 @@ export interface MessageReceipt {
 /** A message by its kind, with the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
-      /** Which of the other options the message has. */
+      /** The kind of message, which determines its other options. */
       kind: "text";
     } & SendTextOptions)
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
-/** A message in its shape on the wire (section 4.2), or by its kind. */
+/** A message in wire format (section 4.2), or by its kind. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/** Throws `invalid_config` naming wrong fields by the names that the caller knows, and no values. */
+/** Throws `invalid_config` that names wrong fields as the caller knows them, but shows no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
@@ -86,7 +86,7 @@ const isWire = (message: MessageToSend | null | undefined): message is InboundMe
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** A message of section 4.2, not checked yet: its caller may have no types. */
+/** Builds a message of section 4.2. It is not checked yet, because callers may use no types. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Names the options behind the fields on the wire. A button's title is in two of them. */
+/** Replaces the names of wire fields by those of options. A button's title is in two fields. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

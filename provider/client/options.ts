@@ -8,7 +8,7 @@ import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 
 /** The options of both clients. */
 export interface ClientOptions {
-  /** The time limit of one operation with its retries, in seconds. Default 30. */
+  /** The time limit of one operation, including its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** Ends every operation of this client. */
   signal?: AbortSignal;
@@ -44,8 +44,8 @@ export type FlowApiKeyAs =
     };
 
 /**
- * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1),
- * `body-and-bearer` also as `Authorization: Bearer`, because section 5 speaks of bearer authentication.
+ * How the API key is sent to the registration interface: `body` as the field `ChaveApi` (section 4.1),
+ * `body-and-bearer` also as `Authorization: Bearer`, because section 5 mentions bearer authentication.
  */
 export type ApiKeyAs = "body" | "body-and-bearer";
 
@@ -60,7 +60,7 @@ export function presentFlowKey(
   return { headers: { [as === "raw" ? "authorization" : as.header]: key }, fields: {} };
 }
 
-/** Headers of the connection or the body, or set by us. */
+/** Headers that belong to the connection or the body, or that we set. */
 const RESERVED_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
 
@@ -94,7 +94,7 @@ export function problemOfBaseUrl(value: unknown): string | undefined {
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || !new URL(value as string).searchParams.has("action")) return problem;
   return (
-    `must not hold the query parameter "action", which is added to each call, ` +
+    `must not contain the query parameter "action", which is added to each call, ` +
     `got "${formatGivenUrl(value)}"; leave it out`
   );
 }

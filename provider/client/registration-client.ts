@@ -19,25 +19,25 @@ import {
   type ClientOptions,
 } from "./options.js";
 
-/** The webhook configuration of one workspace, as the service shows it (section 2.1). */
+/** The webhook configuration of one workspace, as the service returns it (section 2.1). */
 export interface Registration {
   /** The registered address; never empty. */
   webhookUrl: string;
-  /** As the service shows it; some may mask it. */
+  /** The verification key as the service returns it; it may be masked. */
   webhookVerificationKey: string;
-  /** `verified`, or a value that the specification does not name. */
+  /** `verified`, or a value that is not in the specification. */
   status: string;
-  /** Where the contacts' messages are posted (section 4.2); empty if the service shows none. */
+  /** The URL for the contacts' messages (section 4.2); empty if the service returns none. */
   botUrl: string;
 }
 
 /** The registration interface of one workspace, and its API key. */
 export interface RegistrationClientOptions extends ClientOptions {
-  /** Address of the registration interface; a query in it is kept. */
+  /** The address of the registration interface. Its query, if any, is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
   apiKey: string;
-  /** How the API key is presented. Default `body`, in exactly the fields of section 4.1. */
+  /** How the API key is sent. Default `body`, exactly as in section 4.1. */
   apiKeyAs?: ApiKeyAs;
 }
 
@@ -59,9 +59,9 @@ export interface SetWebhookOptions extends CallOptions {
   /** The shared secret for handshakes and signatures (section 2.1); not empty. It never appears in an error. */
   webhookVerificationKey: string;
   /**
-   * Until when a rejection by the service is retried, in milliseconds of `performance.now()`: it may see the
-   * endpoint later than this machine does. Each attempt then has the whole time limit. Default: a rejection
-   * is final.
+   * Until when a rejection is retried, as a `performance.now()` timestamp: the service may be able to reach
+   * the endpoint later than this machine. Each attempt then has the whole time limit. Default: a rejection is
+   * final.
    * @internal
    */
   retryRejectedUntil?: number;
@@ -85,8 +85,8 @@ export class RegistrationClient {
   }
 
   /**
-   * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to what the service
-   * shows, even if the `status` is not `verified`: check it.
+   * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to the
+   * service's response, even if its `status` is not `verified`: check it.
    */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
@@ -146,24 +146,24 @@ export const mayMeanWrongKey = ({
 }: Pick<ApiChatError, "code" | "operation"> & Pick<AttemptFailure, "httpStatus">): boolean =>
   code === "unauthorized" || (operation === "get-webhook" && code === "rejected" && httpStatus === undefined);
 
-/** Nothing listens at an address of this machine, such as an emulator that was not started. */
+/** Whether nothing listens at a local address, for example because the emulator was not started. */
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
   connection === "ECONNREFUSED" && isLoopback(hostname);
 
 /** About three seconds: an emulator that is starting needs no more. */
 const MAX_REJECTED_ATTEMPTS = 5;
 
-/** Rejections of the address or the form of a request: repeating it changes nothing. */
+/** Statuses that reject the address or the format of a request: a retry does not help. */
 const LASTING_REJECTIONS = new Set([404, 405, 410, 413, 415]);
 
-/** Whether the service may accept later what it rejected: the endpoint may not be reachable for it yet. */
+/** Whether the service may accept the request later, because it may not be able to reach the endpoint yet. */
 export const isRetryableRejection = ({
   code,
   httpStatus,
 }: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
   code === "rejected" && !LASTING_REJECTIONS.has(httpStatus ?? 0);
 
-/** Judges the failures of one call, and gives up early on an address of this machine where nothing listens. */
+/** Judges the failures of one call, and gives up early on a local address where nothing listens. */
 function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
   let rejected = 0;
   return (failure) => {

@@ -1,10 +1,10 @@
 import type { HandshakeCause } from "../errors/index.js";
 
 interface CauseFacts {
-  /** What was seen, in words. Absent if the status or the address is enough. */
+  /** Describes what was seen. Absent if the status or the address says enough. */
   finding?: string;
   hint: string;
-  /** Whether waiting rarely helps: somebody must change something first. */
+  /** Whether waiting rarely helps, because someone must change something first. */
   isLasting?: true;
 }
 
@@ -12,7 +12,7 @@ const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
 const ANSWER_AT_ONCE = "answer the handshake at once, before any other work";
 const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";
-/** What to do if an endpoint fails on the forms of a handshake only. */
+/** What to do if an endpoint fails only on handshakes that are sent as a form. */
 export const FORMS_FAIL =
   "the endpoint fails on a form: see its log; FastAPI needs a package for forms (pip install python-multipart)";
 const SAME_KEY = "give the endpoint the same verification key";
@@ -26,7 +26,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   connect_timeout: {
     finding: "connecting takes too long",
-    hint: `${CHECK_NETWORK}: something on the way drops the packets, or, for https://, the port does not speak TLS`,
+    hint: `${CHECK_NETWORK}: the network drops the packets, or, for https://, the port does not speak TLS`,
   },
   connection_failed: { hint: CHECK_NETWORK },
   connection_refused: {
@@ -63,7 +63,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: "give the endpoint a certificate from an authority that public clients trust, such as Let's Encrypt",
   },
   tls_wrong_host: {
-    finding: "the certificate is for another host name",
+    finding: "the certificate is for a different host name",
     hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
     isLasting: true,
   },
@@ -73,11 +73,11 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     isLasting: true,
   },
   silent: {
-    finding: "it accepts the connection and stays silent",
+    finding: "it accepts the connection but does not answer",
     hint: ANSWER_AT_ONCE,
   },
   answer_unfinished: {
-    finding: "the answer begins and does not end",
+    finding: "the answer starts but does not end",
     hint: `${ANSWER_AT_ONCE}, and end the response`,
   },
   redirect: {
@@ -99,16 +99,16 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   html_page: {
     finding: "an HTML page",
-    hint: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
+    hint: `check that the URL is that of the webhook, not of a website or login page; ${PLAIN_CHALLENGE}`,
   },
   token_refused: {
     finding: "it rejects the token",
     hint:
-      `${SAME_KEY}, and restart it if it reads its keys only at its start; ` +
-      "if the keys are the same, decode hub_verify_token once, not twice, before you compare it",
+      `${SAME_KEY}, and restart it if it reads its keys only at startup; ` +
+      "if the keys are the same, check that hub_verify_token is not decoded twice before you compare it",
   },
   signature_demanded: {
-    finding: "it demands a signature of the handshake",
+    finding: "it requires a signature on the handshake",
     hint:
       "answer the handshake before you check the signature: " +
       "the specification defines a signature only for deliveries; the token protects the handshake",
@@ -118,16 +118,16 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     hint: "check hub_verify_token, and answer with the value of hub_challenge alone, as plain text and nothing else",
   },
   challenge_among_more: {
-    finding: "there is more than the challenge",
+    finding: "the body contains more than the challenge",
     hint: PLAIN_CHALLENGE,
   },
   challenge_as_number: {
     finding: "the challenge was read as a number",
-    hint: "keep hub_challenge a string: no parseInt, Number or int() before it is answered",
+    hint: "keep hub_challenge a string: do not pass it through parseInt, Number or int()",
   },
   challenge_case_changed: {
     finding: "the case of the challenge was changed",
-    hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
+    hint: "answer with hub_challenge exactly as received, in the same upper and lower case",
   },
   challenge_in_json: {
     finding: "the challenge is inside JSON",

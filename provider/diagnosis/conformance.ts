@@ -10,15 +10,15 @@ import { explainStep, SLOW_MS } from "./describe.js";
 import { MAX_ANSWER_MS } from "./diagnose.js";
 import { causeOfFailure, READ_BYTES, sendHandshake } from "./handshake.js";
 
-/** How an endpoint took one request of `schema/vectors.json`. */
+/** How an endpoint handled one request of `schema/vectors.json`. */
 export interface EndpointCheck {
   /** The name of the request. */
   name: string;
-  /** The number of the rule in docs/guide/endpoint.md that it is about, or that the endpoint does not follow. */
+  /** The number of the rule in docs/guide/endpoint.md that the request tests, or that the endpoint breaks. */
   rule: number;
   /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
   result: "right" | "wrong" | "unsafe" | "skipped";
-  /** What came back, such as "HTTP 401"; empty if it was skipped. */
+  /** What the endpoint returned, such as "HTTP 401"; empty if the check was skipped. */
   response: string;
   /** How to fix it; only with `wrong` and `unsafe`. */
   hint?: string;
@@ -30,17 +30,17 @@ export interface CheckEndpointOptions {
   url: string;
   /** The key that signs, and that the endpoint must accept. */
   verificationKey: string;
-  /** A key that the endpoint accepts too, as during a rotation. Without it two checks are skipped. */
+  /** A key that the endpoint also accepts, as during a rotation. Without it, two checks are skipped. */
   earlierKey?: string | undefined;
   /** How long each response may take, in milliseconds. Default 10,000. */
   limitMs?: number | undefined;
-  /** Ends it at once: rejects with the signal's reason. */
+  /** Ends the check at once; it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after the other, and
- * reports how it took each: see docs/guide/endpoint.md. The endpoint takes the genuine ones for messages of
+ * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after another, and reports
+ * how it handled each: see docs/guide/endpoint.md. The endpoint treats the genuine ones as messages of
  * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
  * counts as accepted, any 4xx as rejected. A response that takes five seconds is wrong.
  */
@@ -50,7 +50,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
-  /** The first check of each encoding, and of deliveries: others fail for the same reason as this plain request. */
+  /** The first check of each encoding, and of deliveries: the cause of its failure explains most of the others. */
   const plain = new Map<string, EndpointCheck>();
   const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
     const check = judge(vector, seen);
@@ -97,7 +97,7 @@ interface DeliveryVector extends Vector {
   body: string;
   padTo?: number;
   times?: number;
-  /** Only a response with this body accepts it: what else the endpoint does with it is not shown. */
+  /** Only a response with this body counts as accepted, because nothing else shows what the endpoint did. */
   challenge?: string;
   signature: Signature | null;
 }
@@ -110,7 +110,7 @@ interface Signature extends Alteration {
   prefix?: string;
 }
 
-/** The part of a token or signature to send: `keep` is the end of a slice, and `suffix` is appended. */
+/** Changes a token or signature before it is sent: `keep` is the end of its slice, `suffix` is appended. */
 interface Alteration {
   keep?: number;
   suffix?: string;
@@ -152,7 +152,7 @@ function judge(vector: Vector | HandshakeVector, seen: Seen | undefined): Endpoi
 }
 
 const NO_REDIRECT = "respond at the registered URL itself: the service may not follow a redirect";
-const RESPOND_FIRST = "store the delivery, respond, and work later: the service may not wait this long";
+const RESPOND_FIRST = "store the delivery, respond, then do the work: the service may not wait this long";
 
 function findHint(vector: Vector | HandshakeVector, outcome: Seen["outcome"]): string {
   if (outcome === "redirected") return NO_REDIRECT;
@@ -170,7 +170,7 @@ async function shakeHands(
     typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, name: string) => texts[name] ?? "") : value;
   const step = await sendHandshake({
     ...target,
-    // An endpoint may show what it got.
+    // An endpoint may echo what it received.
     secrets: [...target.secrets, token],
     encoding,
     token,
@@ -180,7 +180,7 @@ async function shakeHands(
   });
   const { httpStatus = 0, rule, ms } = step;
   const outcome = outcomeOf(httpStatus, rule === undefined ? "accepted" : "other");
-  // An error page explains nothing.
+  // The status of an error is clear enough without its body.
   const isClear = rule === undefined || httpStatus >= 400;
   return { outcome, response: isClear ? `HTTP ${httpStatus}` : explainStep(step), ms };
 }

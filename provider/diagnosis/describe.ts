@@ -4,7 +4,7 @@ import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 
-/** A name may have dozens of addresses; a transcript stays short. */
+/** A name may have dozens of addresses, but a transcript should be short. */
 const SHOWN_ADDRESSES = 4;
 
 /** The outcome of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
@@ -61,13 +61,13 @@ export function titleOf(page: string): string | undefined {
   return title === "" ? undefined : title;
 }
 
-/** A slower response may be too slow for the service, whose limit the specification does not name. In milliseconds. */
+/** A slower response may exceed the service's time limit, which is not specified. In milliseconds. */
 export const SLOW_MS = 5_000;
 
 /**
  * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`,
  * `only_as_query`: the other encodings that were tried fail, and the specification does not say which one the
- * service uses. `slow`: a response took long. `not_200`: the body is right, but the status is a 2xx other
+ * service uses. `slow`: a response took too long. `not_200`: the body is right, but the status is a 2xx other
  * than 200. `private_address`: only a service on the same network can reach it. `token_not_checked`: a wrong
  * token also passes.
  */
@@ -76,7 +76,7 @@ export type HandshakeWarningCode =
 
 /** Something that may fail later although the handshake passed, or that should be fixed as well. */
 export interface HandshakeWarning {
-  /** The kind of warning: decide by this. */
+  /** The kind of warning. Programs should check this, not the text. */
   code: HandshakeWarningCode;
   /** What was seen and how to fix it, in one line. */
   text: string;
@@ -111,7 +111,7 @@ export function findHandshakeWarnings({
     warn(
       "not_200",
       `the endpoint answers with the challenge, but with ${shown}; ` +
-        "the specification only says that the challenge is the body, and the service may want 200: answer with 200",
+        "the specification only says that the body is the challenge; the service may require 200, so use 200",
     );
   }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));

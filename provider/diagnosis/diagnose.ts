@@ -15,10 +15,10 @@ import { CAUSES } from "./causes.js";
 import { describeAddresses, explainStep, findHandshakeWarnings, type HandshakeWarning } from "./describe.js";
 import { createChallenge, type HandshakeRequest, numberOf, sendHandshake } from "./handshake.js";
 
-/** How long one handshake may take at most, in milliseconds. */
+/** How long one handshake may take, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
 
-/** The webhook URL and key to try, and how. */
+/** The webhook URL and key to try, with options. */
 export interface DiagnoseOptions {
   /** The webhook URL. */
   url: string;
@@ -32,17 +32,17 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends another handshake to find out more: with a wrong token after one that passed, and warns if that passes too;
-   * signed after a 401 or 403 without a reason. Default false.
+   * Sends one more handshake to find out more: with a wrong token after one that passed, to warn if that
+   * passes too; or with a signature, after a 401 or 403 without a reason. Default false.
    */
   probe?: boolean;
   /** Ends the diagnosis at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** A handshake that at least one encoding passed. */
+/** A handshake that passed in at least one encoding. */
 export interface PassedHandshake {
-  /** Tells the two outcomes apart. */
+  /** Distinguishes the two outcomes. */
   passed: true;
   /** What may still go wrong, or what else should be fixed. */
   warnings: HandshakeWarning[];
@@ -52,7 +52,7 @@ export interface PassedHandshake {
 
 /** A handshake that failed in every encoding. */
 export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
-  /** Tells the two outcomes apart. */
+  /** Distinguishes the two outcomes. */
   passed: false;
   /** Why the most informative encoding failed. */
   cause: HandshakeCause;
@@ -66,8 +66,8 @@ export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
 export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
 
 /**
- * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails: as form and as JSON at once, then
- * as a multipart form, and in the query only if all fail, because a key in a URL ends up in the endpoint's access log.
+ * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails. Tries a form and JSON at once,
+ * then a multipart form, and the query only if all fail, because a key in a URL ends up in the endpoint's access log.
  * One encoding that passes is enough. Never throws because of the endpoint's behaviour. The result contains no secrets.
  *
  * @example

@@ -48,7 +48,7 @@ async function attempt(request: HandshakeRequest): Promise<StepOutcome> {
   try {
     const answer = await postOnce(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
     const cause = causeOfAnswer(answer, challenge);
-    // A transcript has details of failures only.
+    // A transcript contains details only of failures.
     if (cause === undefined) return { httpStatus: answer.status };
     return { ...failure(cause), ...describeAnswer(answer, cause, request) };
   } catch (error) {
@@ -155,7 +155,7 @@ function causeOfBody({ headers, body }: ReceivedResponse, challenge: string): Ha
   return typeof jsonOrText(core) === "object" ? "challenge_in_json" : "challenge_among_more";
 }
 
-/** `parseInt` and its like stop at the first letter; `Number` makes "NaN" of the whole; some write 4.2e+7. */
+/** `parseInt` and similar stop at the first letter; `Number` returns NaN; some languages write 4.2e+7. */
 const isNumberOf = (core: string, challenge: string): boolean =>
   core === "NaN" || (/^\d[\d.,]*(e\+?\d+)?$/i.test(core) && Number(core) === Number(numberOf(challenge)));
 
@@ -196,7 +196,7 @@ export function causeOfFailure(error: unknown): HandshakeCause {
   return error instanceof errors.HTTPParserError ? "not_http" : "connection_failed";
 }
 
-/** The cause of a timeout, by how far the exchange had come. */
+/** The cause of a timeout, by how far the exchange got. */
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },

@@ -1,9 +1,9 @@
 let isFromArchive = false;
 
-/** Declares that this process is from the archive of the resource plugin, whose users may have no npm. */
+/** Declares that this process is from a release archive of the plugin, whose users may not have npm. */
 export const setFromArchive = (): void => void (isFromArchive = true);
 
 export const isOfArchive = (): boolean => isFromArchive;
 
-/** Without `--package`, npx would run a package named `apichat` from the registry, which is not this one. */
+/** Without `--package`, npx would run an unrelated package from the registry, named `apichat`. */
 export const commandLine = (): string => (isFromArchive ? "apichat" : "npx --package pulumi-apichat apichat");

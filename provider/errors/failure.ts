@@ -1,11 +1,11 @@
 import type { Hint } from "./hints.js";
 
 /**
- * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the API key.
- * `conflict`: a different registration or bot is there. `handshake_failed`: the webhook URL did not answer the
- * handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: it could not be reached, or
- * reported a temporary failure. `timeout`: the time limit of the operation has passed. `protocol`: the response does
- * not follow the specification.
+ * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the
+ * API key. `conflict`: a different registration or bot was found. `handshake_failed`: the webhook URL did not
+ * answer the handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: it could
+ * not be reached, or reported a temporary failure. `timeout`: the time limit of the operation has passed.
+ * `protocol`: the response does not follow the specification.
  */
 export type ApiChatErrorCode =
   | "invalid_config"
@@ -18,19 +18,19 @@ export type ApiChatErrorCode =
   | "protocol";
 
 /**
- * What was in progress when it failed: an action of section 4.1, a message of 4.2, the handshake of 6.1, the
- * check of the inputs, or a step with the process of a responder.
+ * The operation that failed: an action of section 4.1, a message (4.2), the handshake (6.1), the check of the
+ * inputs, or starting, reading or stopping a responder.
  */
 export type ApiChatOperation =
   "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "check" | "responder";
 
-/** Facts about a failure for other parts of a program. It contains no secrets. */
+/** Facts about a failure, for programs to act on. They contain no secrets. */
 export interface Facts {
   /** The address that was called: origin and path, query values hidden. */
   at?: string;
   /** The webhook URL that is registered there; query values hidden. */
   registered?: string;
-  /** The bot code that was found, and the one that was expected. */
+  /** The bot code that was found there. */
   bot?: string;
   /** The bot code that was expected there. */
   expectedBot?: string;
@@ -38,35 +38,35 @@ export interface Facts {
   connection?: string;
 }
 
-/** One problem with an input. It contains no secret values. */
+/** One problem with an input. The text contains no secrets. */
 export interface FieldProblem {
   /** The field's name in a program, such as `webhookUrl`; empty if the problem concerns the whole input. */
   field: string;
-  /** What is wrong with it, in words. */
+  /** What is wrong with the field. */
   text: string;
 }
 
 /** A failure as data: what `ApiChatError.toJSON` returns, and what is passed between processes. */
 export interface Failure {
-  /** The kind of failure: decide by this. */
+  /** The kind of failure. Programs should check this, not the text. */
   code: ApiChatErrorCode;
   /** What was in progress. */
   operation: ApiChatOperation;
-  /** The resource or workspace that it concerns. */
+  /** The resource or workspace that the failure is about. */
   subject?: string;
   /** What is wrong, in one line. */
   summary: string;
   /** For `invalid_config`: what is wrong with each field. */
   problems?: readonly FieldProblem[];
-  /** Lines below the text. */
+  /** Further lines, printed below the message. */
   details?: readonly string[];
   /** Addresses and codes; empty if there are none. */
   facts: Facts;
-  /** What to do next; empty if there is nothing to say. */
+  /** What to do next; empty if there is no advice. */
   hints: readonly Hint[];
-  /** How many requests were sent, or how many rounds for `handshake_failed`; 0 if none was. */
+  /** How many requests were sent, or how many rounds for `handshake_failed`; may be 0. */
   attempts: number;
-  /** An attempt may have taken effect although its response does not say so. */
+  /** Whether an attempt may have taken effect, although no response confirmed it. */
   mayHaveTakenEffect?: boolean;
   /** The HTTP status of the last response, if there was one. */
   httpStatus?: number;
@@ -75,9 +75,9 @@ export interface Failure {
 }
 
 /**
- * Each cause of a failed handshake with the rule that it breaks, from the least to the most informative.
- * If several encodings fail, the last one here is reported. A rejection tells more than a 200 with any body, which many
- * endpoints return for an encoding that they do not understand.
+ * Maps each cause of a failed handshake to the rule that it breaks, from the least to the most informative.
+ * If several encodings fail, the cause that comes last here is reported. A rejection says more than a 200
+ * with any body, which many endpoints return for an encoding that they do not understand.
  */
 export const HANDSHAKE_RULES = {
   private_address: "private_address",
@@ -106,7 +106,7 @@ export const HANDSHAKE_RULES = {
   unauthorized: "token_refused",
   forbidden: "token_refused",
   html_page: "wrong_challenge",
-  // The response itself says so.
+  // From here on, the response itself names the cause.
   token_refused: "token_refused",
   signature_demanded: "token_refused",
   body_echoed: "wrong_challenge",
@@ -128,7 +128,7 @@ export type HandshakeCause = keyof typeof HANDSHAKE_RULES;
  */
 export type HandshakeRule = (typeof HANDSHAKE_RULES)[HandshakeCause];
 
-/** How the three parameters of a handshake may travel: section 6.1 does not say. */
+/** How the three parameters of a handshake may be sent. Section 6.1 does not specify this. */
 export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** One handshake, sent in one encoding, and its outcome. It contains no secrets. */
@@ -155,7 +155,7 @@ export interface HandshakeStep {
   firstBytes?: string;
 }
 
-/** What was seen of a handshake. It contains no secrets. */
+/** The record of a handshake. It contains no secrets. */
 export interface HandshakeTranscript extends Pick<HandshakeStep, "rule" | "cause"> {
   /** Origin and path; query values are hidden. */
   url: string;

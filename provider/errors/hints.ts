@@ -18,7 +18,7 @@ const ISSUED =
 const NOT_TRIED =
   "The preflight was off, so it is not known why: the endpoint may have a different verification key.";
 
-const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
+const FORGET = "if the webhook is gone for good, run pulumi state delete <urn>";
 
 /** What a hint has in addition to its `id`. */
 interface HintData extends Record<
@@ -48,15 +48,15 @@ interface HintData extends Record<
   };
 }
 
-/** What to do next. `hints.ts` has the words of each, for every audience. */
+/** Advice on what to do next. `hints.ts` words it for every audience. */
 export type Hint = {
   [Id in keyof typeof HINTS]: {
-    /** Names the advice: decide by this. */
+    /** Identifies the advice. Programs should check this, not the text. */
     id: Id;
   } & (Id extends keyof HintData ? HintData[Id] : unknown);
 }[keyof typeof HINTS];
 
-/** What the words of a hint depend on, in addition to its data. */
+/** What the text of a hint depends on, in addition to its data. */
 interface Context {
   audience: Audience;
   /** What was in progress. */
@@ -67,7 +67,7 @@ interface Context {
 
 type Words = string | ((context: never) => string);
 
-/** The words of a hint. An audience without an entry gets those of the next wider one: see {@link NEXT_AUDIENCE}. */
+/** The text of a hint. An audience without an entry gets the next wider one's: see {@link NEXT_AUDIENCE}. */
 type Row = { program: Words } & Partial<Record<Audience, Words>>;
 
 const HINTS = {
@@ -88,10 +88,10 @@ const HINTS = {
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   configure_base_url:
-    "The id may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
+    "The ID may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
     "configured: set apichat:baseUrl and apichat:apiKey",
   forget_workspace: {
-    program: "If the workspace no longer exists, pulumi state delete <urn>",
+    program: "If the workspace no longer exists, run pulumi state delete <urn>",
     command_line: "",
   },
   check_address: ({ address, audience }: Context & HintData["check_address"]) =>
@@ -169,13 +169,13 @@ const HINTS = {
   },
 } satisfies Record<string, Words | Row>;
 
-/** Only this machine may be unable to reach the endpoint. */
+/** Conditions in which only this machine may be unable to reach the endpoint. */
 const REACHES = {
   private_address: "If the service can reach this address",
   unreachable: "If only the service can reach it",
 };
 
-/** The words of a hint for an audience. */
+/** Words a hint for an audience. */
 export function renderHint(hint: Hint, context: Context): string {
   const row: Words | Row = HINTS[hint.id];
   const isOneForAll = typeof row === "string" || typeof row === "function";
@@ -184,13 +184,13 @@ export function renderHint(hint: Hint, context: Context): string {
 }
 
 /**
- * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the
- * meantime stays. It accepts URLs whose query values are hidden.
+ * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in
+ * the meantime is kept. The URLs may have hidden query values.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
   `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
-/** A text as one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Field names for audiences that do not use the program's names. */

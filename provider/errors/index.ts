@@ -5,7 +5,7 @@ export { commandLine, isOfArchive, setFromArchive } from "./command.js";
 export * from "./failure.js";
 export { fieldName, removalCommand, shellQuote, type Audience, type Hint } from "./hints.js";
 
-/** All of a {@link Failure} but its code and summary; only the operation is required. */
+/** All fields of a {@link Failure} except its code and summary; only `operation` is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {
   /** What was in progress. */
   operation: ApiChatOperation;
@@ -62,7 +62,7 @@ export class ApiChatError extends Error {
   }
 }
 
-/** `invalid_config` for fields, whose problems show no value. `where` names their owner, such as a client. */
+/** Creates `invalid_config` for fields. `where` names their owner, such as a client. */
 export const invalidFields = (
   problems: readonly FieldProblem[],
   { where = "", ...details }: Partial<ApiChatErrorDetails> & { where?: string } = {},
@@ -70,13 +70,13 @@ export const invalidFields = (
   new ApiChatError("invalid_config", where, {
     operation: "check",
     ...details,
-    // A problem of a schema has more than these.
+    // A schema's problem has further properties, which are left out.
     problems: problems.map(({ field, text }) => ({ field, text })),
   });
 
 /**
- * The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. Without a
- * summary each problem is a line. Text from the service or an endpoint cannot break a line.
+ * Formats a failure: what is wrong and what to do next, in sentences, then the details, one per line. Without
+ * a summary, each problem has its own line. Text from the service or an endpoint cannot break a line.
  */
 export function renderFailure(failure: Failure, audience: Audience = "program"): string {
   const { subject, summary, problems = [], details = [] } = failure;
@@ -91,13 +91,13 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
   return [text, ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
 }
 
-/** What to do next about a failure, in sentences; empty if there is nothing to say. */
+/** What to do next about a failure, in sentences; empty if there is no advice. */
 function renderHints({ hints, operation, transcript }: Failure, audience: Audience): string {
   const context = { audience, operation, fix: transcript?.hint ?? "" };
   return joinSentences(hints.map((hint) => toPlainText(renderHint(hint, context))));
 }
 
-/** One problem, preceded by its field. */
+/** Formats a problem, preceded by its field. */
 export const renderProblem = ({ field, text }: FieldProblem, audience: Audience = "program"): string =>
   field === "" ? text : `${fieldName(field, audience)}: ${text}`;
 

@@ -68,7 +68,7 @@ const SHAPE = z
 
 const SECRETS = ["workspaces", "derivedFrom", "rotations", "publicUrl"];
 
-/** A CI machine is removed after its job, and the process with it, so the service would get a dead address. */
+/** A CI machine and its processes end with the job, so the service would be left with a dead address. */
 function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.RefinementCtx): void {
   const value = process.env["CI"] ?? "";
   if (inputs.publicUrl !== undefined || ["", "0", "false"].includes(value.toLowerCase())) return;
@@ -78,13 +78,13 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
     message:
       "is missing, and the environment variable CI is set: a responder started here ends with the CI job, " +
       "and cannot be reached at 127.0.0.1. " +
-      "Run pulumi up on the machine that is to answer, or give publicUrl, " +
-      "the address of a tunnel or reverse proxy that leads here; " +
+      "Run pulumi up on the machine that is to run the responder, or give publicUrl, " +
+      "the address of a tunnel or reverse proxy that forwards here; " +
       "for a deployment from CI see examples/cloudflare and examples/aws. If this is not a CI machine, set CI=false",
   });
 }
 
-/** Starts and writes nothing. Accepts values that a preview does not know. */
+/** Has no side effects. Accepts values that are unknown in a preview. */
 export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
@@ -106,8 +106,8 @@ export async function check(
 }
 
 /**
- * A resource keeps a default folder even if stack or resource are renamed: it contains the process and the
- * deliveries that are not forwarded yet.
+ * A resource keeps its default folder even if the stack or resource is renamed: the folder belongs to the
+ * process, and contains deliveries that are not forwarded yet.
  */
 function chooseDataDir({ dataDir: previous }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
@@ -127,7 +127,7 @@ async function resolveWorkspaces(workspaces: unknown, derivation: Derivation): P
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Returns the derived keys, then the keys that the workspace lists. Seed and subject do not enter the state. */
+/** Returns the derived keys, then the workspace's own. Neither seed nor subject is stored in the state. */
 async function resolveKeys(
   given: unknown,
   { subject, derivedFrom, rotations }: Derivation & { subject: unknown },
@@ -141,7 +141,7 @@ async function resolveKeys(
 
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
-/** A preview uses the state only: whether the process has ended is inspected by refresh. */
+/** Uses only the state: a refresh finds out whether the process has ended. */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;

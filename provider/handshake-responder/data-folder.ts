@@ -53,10 +53,10 @@ export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessSt
   }
   const stacks = [inputs, ...(previous ? [previous] : [])].map(({ instanceKey }) => stackKeyOf(instanceKey));
   const owner = readOwner(dataDir);
-  // A folder that has only deliveries loses nothing.
+  // Taking over a folder with only deliveries loses nothing.
   const isNew = files.every((file) => isOfSpool(file));
   if (!isNew && !stacks.includes(stackKeyOf(owner ?? ""))) {
-    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackKeyOf(owner)}`;
+    const whose = owner === undefined ? "a responder without a stack" : `the stack ${stackKeyOf(owner)}`;
     throw dataDirError(
       "conflict",
       `but ${dataDir} belongs to ${whose}; choose a new one, or remove that one if nothing needs it any more`,
@@ -103,20 +103,20 @@ export async function writeConfigFile(dataDir: string, config: string | undefine
   else await writePrivateFile(configPathOf(dataDir), config);
 }
 
-/** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
+/** The port in a folder's configuration, which is kept when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   const config = jsonOrText(readConfigFile(dataDir) ?? "");
-  // One that was edited by hand is about to be replaced.
+  // An invalid port, edited by hand, is ignored: the file is about to be replaced.
   return isMap(config) ? fileShape.shape.port.safeParse(config["port"]).data : undefined;
 }
 
 /**
  * Keeps deliveries that were acknowledged but not forwarded, and the record of their owner. Returns a warning
- * if deliveries are kept, or if the folder belongs to another responder and is unchanged.
+ * if deliveries are kept, or if the folder belongs to another responder, which is left unchanged.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
-  if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and is unchanged`;
+  if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and was not changed`;
   // undefined if they cannot be counted.
   const count = await countKept(dataDir).catch(() => undefined);
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
@@ -124,7 +124,7 @@ export async function cleanUpDataDir(dataDir: string): Promise<string | undefine
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (count !== 0) return describeKept(dataDir, count);
   await rmdir(dataDir).catch((error: unknown) => {
-    // On Windows, EBUSY or EPERM: the process has not quite ended.
+    // On Windows, EBUSY or EPERM: the process has not fully exited yet.
     if (!hasErrorCode(error, "ENOENT", "ENOTEMPTY", "EEXIST", "EBUSY", "EPERM")) throw error;
   });
   return undefined;

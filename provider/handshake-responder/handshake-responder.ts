@@ -10,25 +10,25 @@ import { instanceKeyOf } from "./origin.js";
 /** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
-   * The keys for handshakes and signatures (section 2.1): one, or a list of up to 32 in which all are accepted, such as
-   * `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a rejected request.
-   * Required without `derivedFrom`; together with it, these keys are accepted too.
+   * The keys for handshakes and signatures (section 2.1): one key, or a list of up to 32 that are all
+   * accepted, such as `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and
+   * without a rejected request. Required without `derivedFrom`; with it, these keys are accepted in addition.
    */
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
   /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
   subject?: pulumi.Input<string | undefined>;
-  /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name. */
+  /** The path that the service posts to, without a query. Default: "/" and the workspace's name. */
   path?: pulumi.Input<string | undefined>;
   /**
-   * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Stored as a secret if it
-   * has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
+   * The URL to forward verified deliveries to: body byte for byte, end-to-end headers unchanged. Stored as a
+   * secret if it has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
    */
   forwardTo?: pulumi.Input<string | undefined>;
 }
 
 /** The arguments of a `HandshakeResponder`. */
 export interface HandshakeResponderArgs<Name extends string = string> {
-  /** By name: 1 to 64 letters, digits, ".", "_" and "-". One process serves all of them; the path selects the keys. */
+  /** By name (1 to 64 letters, digits, ".", "_" and "-"). One process serves all; the path selects the keys. */
   workspaces: Record<Name, ResponderWorkspaceArgs>;
   /**
    * The seed from which the keys of all workspaces are derived, or a list of seeds, as in `VerificationKey`. Requires
@@ -55,11 +55,11 @@ export interface HandshakeResponderArgs<Name extends string = string> {
 }
 
 /**
- * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
- * `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to disk before it
- * answers 200, and forwards them. A change of its arguments is applied without a restart; only a different port, host
- * or folder needs one. `destroy` stops it and keeps deliveries that were not forwarded. Fails with an `ApiChatError`
- * that says what to do next.
+ * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that
+ * outlives `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to
+ * disk before it answers 200, and forwards them. Changed arguments are applied without a restart, except a
+ * different port, host or folder. `destroy` stops it and keeps deliveries that were not forwarded. Fails with
+ * an `ApiChatError` that says what to do next.
  *
  * @example
  * ```ts
@@ -91,7 +91,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 
   constructor(name: string, args: HandshakeResponderArgs<Name>, opts: pulumi.ComponentResourceOptions = {}) {
     rejectWrongArgs(name, args);
-    // Without the arguments: the SDK would write them into the component's own state, including the unencrypted keys.
+    // Passes no arguments: the SDK would write them, with unencrypted keys, into the component's own state.
     super("apichat:index:HandshakeResponder", name, {}, opts);
     const child = new ProcessResource(name, args, {
       parent: this,
@@ -99,8 +99,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     });
     const { host, publicUrl } = args;
     const workspaces = mapValues(args.workspaces, ({ path }) => ({ path }));
-    // The program's port, or else the one in the ID, which the preview of an update knows. With the process
-    // as a dependency, so that a webhook is updated only once the process has applied its change.
+    // The program's port, or else the port in the ID, which the preview of an update knows. It depends on the
+    // process, so that a webhook is updated only once the process has applied its change.
     const port = pulumi
       .all([args.port, child.urn])
       .apply(([given]) => pulumi.output(given || child.id.apply(portOfId)));
@@ -117,8 +117,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 /**
- * Returns the alias of the process for an alias of its component. The engine passes aliases on only while the component
- * itself is new, but after a failed `up` without the alias it no longer is.
+ * Returns the alias of the process for an alias of its component. The engine passes aliases on only if the
+ * component itself is new, which it no longer is after a failed `up` without the alias.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
@@ -145,7 +145,7 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
 const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
-/** The SDK throws if the mocks of a user's test set none. */
+/** Empty if the mocks of a user's test set no organization: the SDK throws then. */
 function organizationName(): string {
   try {
     return pulumi.getOrganization();
@@ -154,7 +154,7 @@ function organizationName(): string {
   }
 }
 
-/** Its id is the address at which it was started, known in previews of an update. */
+/** Its ID is the address at which the process was started, which previews of an update know. */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;
@@ -171,10 +171,10 @@ class ProcessResource extends pulumi.CustomResource {
       workspaces: mapValues(args.workspaces, ({ verificationKeys, forwardTo, ...rest }) => ({
         ...rest,
         forwardTo: keepQuerySecret(forwardTo),
-        // As unknown as the seed, because check adds derived keys.
+        // Unknown while the seed is, because check adds derived keys.
         verificationKeys: pulumi.all([pulumi.secret(verificationKeys), seed]).apply(([keys]) => keys),
       })),
-      // Named, so that the SDK makes outputs of them; check and create provide the values.
+      // Listed so that the SDK creates outputs for them; check and create provide the values.
       dataDir: args.dataDir,
       pid: undefined,
       instance: undefined,

@@ -1,4 +1,4 @@
-/** What a program loads: the class. */
+/** The entry file for programs: only the class. */
 export {
   HandshakeResponder,
   type HandshakeResponderArgs,

@@ -3,7 +3,7 @@ import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { ServerConfig } from "../server/remote.js";
 
-/** The inputs as check leaves them, with the keys and paths of the workspaces. */
+/** The inputs after check, with the keys and paths of the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
   name: string;
   /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */
@@ -20,7 +20,7 @@ export interface ProcessState extends ProcessInputs {
   pid: number;
   /** A random id for each start of the process, which distinguishes it from any other on the port. */
   instance: string;
-  /** The machine on which it runs, see origin.ts. */
+  /** Identifies the machine on which it runs: see origin.ts. */
   machine: string;
   stateVersion: 1;
 }

@@ -22,12 +22,12 @@ import { thisMachine } from "./origin.js";
 import { type Folder, startProcess, stopProcess } from "./process.js";
 
 const requireVersion = (state: ProcessState): void =>
-  requireStateVersion(state, 1, "a responder cannot be read by its id: declare it as a new one");
+  requireStateVersion(state, 1, "a responder cannot be read by its ID: declare it as a new one");
 
 /**
- * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what the run's
- * program declares, so it sees two resources for one folder, and it sees that a resource to be deleted is only the old
- * name of one that still exists: the engine creates a renamed resource first and deletes the old one last.
+ * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what
+ * the run's program declares. This detects two resources for one folder, and a delete that is only a rename:
+ * the engine creates the renamed resource first and deletes the old one last.
  */
 export class ResponderLifecycle {
   /** By resource: the folder that the program declares. */
@@ -46,7 +46,7 @@ export class ResponderLifecycle {
     const other = this.#twinOf(inputs);
     if (dataDir === UNKNOWN || other === undefined) return { inputs, failures };
     const text =
-      `dataDir: ${joinQuotedNames([other, name])} share ${dataDir}, and a folder belongs to one process; ` +
+      `dataDir: ${joinQuotedNames([other, name])} share ${dataDir}, but a folder belongs to one process; ` +
       "give one of them its own";
     return { inputs, failures: [fail(text, "dataDir")] };
   }
@@ -56,7 +56,7 @@ export class ResponderLifecycle {
     return diff(id, state, inputs);
   }
 
-  /** Adopts a process that runs on the folder already, because an earlier run ended between two steps. */
+  /** Adopts a process that already runs on the folder, such as after a run that was interrupted. */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
     // The port of a running process, one that a refresh found missing, or one that this run stopped.
@@ -68,16 +68,16 @@ export class ResponderLifecycle {
   }
 
   /**
-   * An empty result tells the engine that the process has ended, or that another one has replaced it. A process
-   * on another machine cannot be inspected, so its state stays as it is, with a warning.
+   * An empty result tells the engine that the process has ended, or that another one has replaced it. A
+   * process on another machine cannot be inspected, so its state is kept, with a warning.
    */
   async read(id: string, state: ProcessState): Promise<{ id?: string; props?: ProcessState }> {
     requireVersion(state);
     if (state.machine !== thisMachine()) {
       printWarning(
         state.name,
-        "the responder was started on another machine, so whether it runs cannot be seen from here; " +
-          "the state stays as it is",
+        "the responder was started on another machine, so this machine cannot tell whether it runs; " +
+          "the state is not changed",
       );
       return { id, props: state };
     }
@@ -161,7 +161,7 @@ type Stopped = [folder: Folder, running: Instance];
 /**
  * A running process is reloaded, without a rejected request, or restarted if its host or port changes. If the
  * folder changes, our process on the previous one ends first, because the new one needs its port. On failure,
- * the previous configuration is restored, and what was stopped is started again.
+ * the previous configuration is restored, and stopped processes are restarted.
  */
 async function applyInputs(
   inputs: ProcessInputs,
@@ -183,7 +183,7 @@ async function applyInputs(
     await writeConfigFile(dataDir, formatConfig(inputs, port));
     if (stays) await requestReload(running);
     const started = stays ? running : await startProcess(inputs);
-    // With the port that it got, so that the next start takes the same one.
+    // Record the port that it got, so that the next start uses the same one.
     if (port === 0) await writeConfigFile(dataDir, formatConfig(inputs, started.port));
     await recordOwner(inputs);
     return { started, wasRunning: running !== undefined };
@@ -199,7 +199,7 @@ async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   return running?.instance === state.instance ? running : undefined;
 }
 
-/** Restarts the processes that were stopped before a failure. Returns the failure to throw, with any failed restart. */
+/** Restarts processes that were stopped before a failure. Returns the failure, and adds a failed restart to it. */
 async function startAgain(stopped: readonly Stopped[], failure: unknown): Promise<unknown> {
   try {
     for (const [folder, { instance }] of stopped) {

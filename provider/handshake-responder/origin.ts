@@ -12,7 +12,7 @@ export const instanceKeyOf = (parts: readonly [project: string, stack: string, n
 
 const DIGEST_CHARACTERS = 12;
 
-/** Other backends and organizations may have a stack of the same name, so the stack gets a digest. */
+/** Adds a digest to the stack, because other backends and organizations may have one of the same name. */
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
@@ -31,7 +31,7 @@ async function currentBackend(): Promise<string> {
 async function backendOfProject(): Promise<string> {
   const file = findProjectFile();
   const text = file === undefined ? undefined : await read(file);
-  // Few projects name one, and the others need no YAML.
+  // Few projects name a backend; for the others, no YAML is parsed.
   if (!text?.includes("backend")) return "";
   const { parse } = await import("yaml");
   return toText((parse(text) as { backend?: { url?: unknown } } | null)?.backend?.url);
@@ -53,7 +53,7 @@ const MACHINE_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
 /** Distinguishes this machine from others that use the same state. A digest, because the ID itself is private. */
 export function thisMachine(): string {
-  // Without such a file, the host name alone has to do.
+  // Without such a file, only the host name is used.
   const id = MACHINE_ID_FILES.map(readFileIfExists).find((text) => text !== undefined);
   const parts = [id?.trim() ?? "", hostname()];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);

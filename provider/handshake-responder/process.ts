@@ -17,13 +17,13 @@ import {
 import { configPathOf } from "./data-folder.js";
 import type { ProcessInputs } from "./inputs.js";
 
-/** From a start until the process responds, in milliseconds. */
+/** How long a process may take to respond after its start, in milliseconds. */
 const START_MS = 20_000;
 
-/** A graceful stop, in milliseconds. */
+/** How long a graceful stop may take, in milliseconds. */
 const STOP_MS = 20_000;
 
-/** Default: the package's own bin, run by the Node that runs this, without a shell and without PATH. */
+/** Default: the package's own bin, run by the current Node, without a shell and without PATH. */
 let programWords = (): readonly string[] => [
   process.execPath,
   fileURLToPath(new URL("../cli/main.js", import.meta.url)),
@@ -34,19 +34,19 @@ export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/** The provider's environment also contains the config passphrase and cloud credentials. */
+/** Nothing else is passed on: the provider's environment contains the config passphrase and credentials. */
 const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
   new ApiChatError(code, summary, { operation: "responder", cause });
 
-/** A folder that has a configuration. The keys of the workspaces are removed from what its process prints. */
+/** A folder with a configuration. The workspaces' keys are redacted in what its process prints. */
 export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
- * The process outlives the provider: it has its own session and keeps nothing of the provider's open. Throws
- * `unavailable` with its output if it exits first, or `timeout` if it does not answer within 20 seconds; it
- * is killed in that case. `instance` identifies this start.
+ * The process outlives the provider: it has its own session and keeps none of the provider's files open.
+ * Throws `unavailable` with its output if it exits first, or `timeout` if it does not answer within 20
+ * seconds; it is killed in that case. `instance` identifies this start.
  */
 export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
   const child = await spawnDetached(folder.dataDir, instance);

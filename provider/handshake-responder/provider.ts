@@ -1,4 +1,4 @@
-/** A second entry file, for the provider process and the command line: a program needs no zod and undici. */
+/** A second entry file, for the provider process and the command line. It loads zod and undici. */
 export { healthUrlOf, portOfId, urlsOf } from "./addresses.js";
 export { PROCESS_SPEC, type ProcessInputs, type ProcessState } from "./inputs.js";
 export { ResponderLifecycle } from "./lifecycle.js";

@@ -5,7 +5,7 @@ export const NEVER: AbortSignal = new AbortController().signal;
 /** The longest delay of a timer, in milliseconds: a longer one fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Fires with the first of these. `AbortSignal.any` is slow, and most calls pass one signal or none. */
+/** Fires when one of these does. `AbortSignal.any` is slow, and most calls pass one signal or none. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
@@ -26,6 +26,6 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
 
 /** Waits at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
-  // It would reject with its own error.
+  // The timer would reject with its own error.
   await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());
 }

@@ -17,8 +17,8 @@ import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { sleep } from "./abort.js";
 
 /**
- * Writes a file atomically (0600): readers see the old or the new one. Throws an error that names the path
- * and has the file system's `code`; nothing of the new text is on the disk then.
+ * Writes a file atomically (0600): readers see the old or the new one. Throws an error with the path and the
+ * file system's `code`; no part of the new text is then left on the disk.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
@@ -48,17 +48,17 @@ async function replace(path: string, temporary: string): Promise<void> {
   }
 }
 
-/** Warns of a file or folder with secrets that others can open. A pipe belongs to one process. */
+/** Warns of a file or folder with secrets that other users can open. Pipes do not count. */
 export function warningOfMode(path: string, what: string): string | undefined {
   const stats = statSync(path);
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
-  // Windows keeps no such bits.
+  // Windows has no such mode bits.
   if (!isOpen || process.platform === "win32") return undefined;
   const mode = stats.isDirectory() ? 700 : 600;
   return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
 }
 
-/** Has mode 0600. An existing file is not opened: closing it would release this process's locks on it. */
+/** Creates a missing file (0600). An existing one is not opened: closing it would release our locks on it. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -88,7 +88,7 @@ export function makeFolders(folder: string): void {
   const found = findStats(folder);
   if (found?.isDirectory()) return;
   if (found) throw Object.assign(new Error(`${folder} is not a folder`), { code: "ENOTDIR", path: folder });
-  // One by one: Node's own recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
+  // One folder at a time: Node's recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
   if (dirname(folder) !== folder) makeFolders(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -103,10 +103,10 @@ const findStats = (path: string): Stats | undefined => statSync(path, { throwIfN
 /** The size of a file in bytes; 0 if there is none. */
 export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 
-/** No run lasts this long, in milliseconds. */
+/** A day in milliseconds. No run lasts this long. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes files and folders with such a name that runs left in a folder more than a day ago. */
+/** Removes files and subfolders, with a matching name, that runs left behind more than a day ago. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.
@@ -130,7 +130,7 @@ export function findProjectFile(folder = process.cwd()): string | undefined {
   return file ?? (above === folder ? undefined : findProjectFile(above));
 }
 
-/** Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
+/** Throws `invalid_config`, which says what kind of file is expected, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
@@ -144,6 +144,6 @@ export async function readTextFile(path: string, wanted: string): Promise<string
   }
 }
 
-/** Returns the failure for wrong input, with a line for each problem. */
+/** Creates the error for wrong input, with a line for each problem. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
   invalidFields(problems.map((text) => ({ field: "", text })));

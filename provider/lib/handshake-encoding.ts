@@ -2,7 +2,7 @@ import type { HandshakeEncoding } from "../errors/index.js";
 import { appendQuery } from "./url.js";
 
 export interface EncodedHandshake {
-  /** In the encoding `query`, the parameters follow its own query. */
+  /** For the encoding `query`, this includes the parameters, after the URL's own query. */
   url: string;
   headers: Record<string, string>;
   body: string;
@@ -15,7 +15,7 @@ export interface HandshakeToSend {
   encoding: HandshakeEncoding;
   token: string;
   challenge: string;
-  /** Sent instead of the three parameters. Only JSON can carry other values than strings. */
+  /** Sent instead of the three parameters. Only JSON can carry values other than strings. */
   fields?: HandshakeFields | undefined;
 }
 
@@ -42,7 +42,7 @@ const parametersOf = (token: string, challenge: string): HandshakeFields => [
   ["hub_challenge", challenge],
 ];
 
-/** Begins a line, so it cannot occur in a value of a handshake: those have no line breaks. */
+/** A boundary follows a line break, and the values of a handshake contain none. */
 const BOUNDARY = "------------------------apichat-handshake";
 
 const MULTIPART_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;

@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 
-/** How long work may keep the event loop from other work, in milliseconds. */
+/** How long work may block the event loop, in milliseconds. */
 const SLICE_MS = 10;
 
-/** Yields the items. Lets other work run first, and again each time a slice of time has passed. */
+/** Yields the items. Lets other work run before the first item, and again after each {@link SLICE_MS}. */
 export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
   await setImmediate();
   let endMs = performance.now() + SLICE_MS;
@@ -19,7 +19,7 @@ export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
 export const entriesInSlices = <T>(record: Readonly<Record<string, T>>): AsyncGenerator<[string, T]> =>
   inSlices(entriesOf(record));
 
-/** Not Object.entries: that makes all of them at once, which takes three times as long as the keys. */
+/** Object.entries creates all entries at once, which takes three times as long as listing the keys. */
 function* entriesOf<T>(record: Readonly<Record<string, T>>): Generator<[string, T]> {
   for (const name of Object.keys(record)) yield [name, record[name] as T];
 }

@@ -1,4 +1,4 @@
-/** Runs the tasks of one key one after the other; keys do not wait for each other. */
+/** Runs the tasks of a key one after another; tasks of different keys do not wait for each other. */
 export class KeyedQueue<Key = string> {
   /** The last task of each key that has one. It never rejects. */
   readonly #last = new Map<Key, Promise<unknown>>();

@@ -20,6 +20,6 @@ export const joinQuotedNames = (names: readonly string[]): string =>
     .map((name) => `"${name}"`)
     .join(" and ");
 
-/** The first names of a list, and how many more it has. */
+/** Lists the first names, and says how many more there are. */
 export const listNames = (names: readonly string[], most = 5): string =>
   names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");

@@ -75,7 +75,7 @@ export async function postOnce(
   const fail = (failure: PostFailure, message: string, cause?: unknown): void =>
     reject(new PostError(message, { failure, phase, head, cause }));
   const succeed = (isComplete: boolean): void => {
-    if (head === undefined) fail("connection", "the answer has no status");
+    if (head === undefined) fail("connection", "the response has no status");
     else resolve({ ...head, body: Buffer.concat(chunks).subarray(0, limitBytes), isComplete });
   };
   const disconnect = (): void => {
@@ -90,12 +90,12 @@ export async function postOnce(
     fail("timeout", `no answer within ${Number(timeoutMs) / 1000} s`);
     disconnect();
   };
-  // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
+  // A plain timer: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
   const timer = timeoutMs === undefined ? undefined : setTimeout(expire, Math.min(timeoutMs, MAX_TIMER_MS));
   signal.addEventListener("abort", abort, { once: true });
   // undici's own `request` returns a stream, which costs more than the rest of the call.
   const handler: Dispatcher.DispatchHandler = {
-    /** Called when there is a connection, including TLS, right before the first byte is written to it. */
+    /** Called once connected, including TLS, right before the first byte is written. */
     onRequestStart: (controller) => {
       connection = controller;
       if (ended) controller.abort(ended);
@@ -131,7 +131,7 @@ export async function postOnce(
   }
 }
 
-/** Returns the system's or undici's code of a connection error. With several addresses it is one level down. */
+/** Returns a connection error's code. If several addresses failed, it is the code of the first. */
 export function connectionCode(error: unknown): string {
   if (error instanceof PostError) return connectionCode(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
@@ -161,10 +161,10 @@ const PROXY_VARIABLES = {
   "https:": ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"],
 } as const;
 
-/** The code of a connection that a proxy rejects, or that does not reach the proxy. */
+/** The code of an error for which a proxy is to blame: it rejects the connection, or cannot be reached. */
 export const PROXY_FAILED = "ERR_PROXY";
 
-/** Names the environment's proxy if that is why a connection failed. */
+/** Returns an error that names the environment's proxy if the proxy caused the failure. */
 function blameProxy(error: Error, { protocol, port }: URL): Error {
   const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");

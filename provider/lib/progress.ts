@@ -7,7 +7,7 @@ export type LineKind = "info" | "warning" | "progress";
 
 type Printer = (kind: LineKind, name: string, text: string) => void;
 
-/** Lines start with the resource's name, because the engine shows them under no resource. */
+/** Lines start with the resource's name, because the engine does not know which resource they are about. */
 let printer: Printer = (kind, name, text) =>
   console.log(`${name}: ${kind === "warning" ? "warning: " : ""}${text}`);
 
@@ -26,7 +26,7 @@ export function printLinesWith(next: Printer): Printer {
   return previous;
 }
 
-/** Announces work of more than two seconds. If `signal` ends it, the failure says what was in progress. */
+/** Announces work that takes over two seconds. If `signal` ends it, the error says what was in progress. */
 export async function printIfSlow<T>(
   name: string,
   describe: () => string,

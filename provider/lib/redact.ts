@@ -8,7 +8,7 @@ export const MASK = "[redacted]";
 /** Shorter pieces of base64 or hex also occur in harmless texts. */
 const TELLING_CHARACTERS = 8;
 
-/** Bounds the work at each position of a text. */
+/** Secrets are compared in pieces of this length, which limits the work at each position of a text. */
 const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
@@ -26,14 +26,14 @@ export const quote = (text: string, secrets: readonly string[], characters = QUO
 const toQuote = (text: string, characters: number): string =>
   toShortText(text.replace(/\s+/g, " ").trim(), characters);
 
-/** Where an untrusted text may contain a secret that is not known: a query, any escape, and a key. */
+/** Where an unknown secret may start in an untrusted text: in a query, at an escape, or in a key. */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
 const KEY_FIELD = "webhook_verification_key";
 
 /**
- * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown
- * here. So each of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
+ * Like {@link quote}, but for an untrusted body. It may contain keys, or URLs with a token, that are unknown
+ * here. So each of its strings is cut where a secret may start; a body that is not JSON counts as one string.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
   const hide = (text: string): string => {
@@ -44,7 +44,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
 
-/** Masks verification keys. Returns undefined for invalid or too deeply nested JSON. */
+/** Maps the strings in JSON, and masks verification keys. Undefined if it is invalid or nested too deeply. */
 function mapTexts(json: string, map: (text: string) => string): string | undefined {
   const replace = (_: string, value: unknown): unknown => {
     if (typeof value === "string") return map(value);
@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The base64 of the bytes, and the characters that depend only on them at each offset in a longer text. */
+/** The base64 of the bytes, and, at each offset in a longer text, the part that depends only on them. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

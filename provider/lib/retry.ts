@@ -1,4 +1,4 @@
-/** The time that one operation may take by default, in seconds, with all its retries. */
+/** The time that one operation may take by default, including all its retries, in seconds. */
 export const DEFAULT_REQUEST_SECONDS = 30;
 
 /** The first and the longest pause between the attempts of a call, in milliseconds. */
@@ -7,10 +7,10 @@ const CALL_BACK_OFF = { firstMs: 250, longestMs: 8_000 };
 /** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** In milliseconds: with less, a timeout would hide the reason of the previous failure. */
+/** In milliseconds. With less time, a timeout would hide the reason for the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
-/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */
+/** Converts a Retry-After header, in seconds or a date, to milliseconds: 0 to {@link MAX_RETRY_AFTER_MS}. */
 export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;

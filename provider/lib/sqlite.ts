@@ -4,9 +4,9 @@ import { createPrivateFile, fileSize } from "./files.js";
 import { VERSION } from "./version.js";
 
 /**
- * Why a database operation failed. `full`: no room on the disk. `busy`: another process held the file for too long.
- * `readonly`: the file cannot be written. `newer` and `older`: another release has written it. `foreign`: it is another
- * program's, or not a database. `closed`: it was closed before. `failed`: anything else, such as an error of the disk.
+ * Why a database operation failed. `full`: no space on the disk. `busy`: another process held the file too long.
+ * `readonly`: the file cannot be written. `newer`, `older`: another release wrote it. `foreign`: it is another
+ * program's, or not a database. `closed`: it was already closed. `failed`: anything else, such as a disk error.
  */
 export type SqliteErrorCode =
   "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
@@ -23,26 +23,26 @@ export class SqliteError extends Error {
 }
 
 export interface SqliteOptions {
-  /** Marks the file as ours: four letters of ASCII. */
+  /** Marks the file as ours: four ASCII letters. */
   applicationId: string;
   /** The `user_version` that this release reads and writes. */
   version: number;
   tables: string;
   /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
   migrations: readonly string[];
-  /** Run on each opening. They must not write to a file that has tables: the disk may be full. */
+  /** Run each time a file is opened. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
   /** Run before `pragmas`, and only in a file without tables. */
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
-  /** Whether a missing file is created, and the file of an earlier release converted. Default true. */
+  /** Whether to create a missing file, and to convert the file of an earlier release. Default true. */
   create?: boolean;
 }
 
 /**
- * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process opens
- * without repair. Throws a SqliteError that names the path; a file that is rejected is unchanged then.
+ * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process
+ * opens without repair. Throws a SqliteError that names the path; a rejected file is not changed.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // A process was killed or still runs. Closing a writable connection would move its log into the file, even if the
-      // file is then rejected.
+      // A process was killed or is still running. Closing a writable connection would move its log into the
+      // file, even if the file is then rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();
@@ -59,7 +59,7 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     database = connect(path, options.lockTimeoutMs);
     if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
     checkFormat(database, options);
-    // Another program may have changed it. SQLite gives its two other files the mode of this one.
+    // Another program may have changed the mode. SQLite gives its two other files the mode of this one.
     chmodSync(path, 0o600);
     database.exec(options.pragmas);
     updateTables(database, options);
@@ -124,8 +124,8 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
   const isConvertible = found >= version - migrations.length;
   if (found === version || (isConvertible && create)) return;
   const how = isConvertible
-    ? "the program that keeps it converts it at its next start"
-    : "a release in between converts it";
+    ? "the program that owns it will convert it at its next start"
+    : "convert it first with an intermediate release";
   throw new SqliteError("older", `${versions}: ${how}`);
 }
 
@@ -169,17 +169,17 @@ export function readPragma(database: DatabaseSync, name: string): number {
 
 const FULL = 13;
 
-/** SQLite's primary result codes, the low bytes of the extended ones, that mean something to us. */
+/** The primary result codes of SQLite (the low bytes of the extended ones) that need their own message. */
 const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }> = {
   5: { code: "busy", message: "another process holds the file" },
   8: { code: "readonly", message: "the file cannot be written: change its owner or mode" },
-  [FULL]: { code: "full", message: "the disk is full: make room" },
+  [FULL]: { code: "full", message: "the disk is full: free some space" },
   26: { code: "foreign", message: "the file is not a SQLite database" },
 };
 
 const DISK_FAILURE = 10;
 
-/** Whether the disk has failed: what it has of earlier writes is unknown then. */
+/** Whether the disk has failed. It is then unknown which earlier writes it has kept. */
 export const isDiskFailure = (error: SqliteError): boolean =>
   error.code === "failed" && (resultCodeOf(error.cause) & 0xff) === DISK_FAILURE;
 
@@ -190,7 +190,7 @@ const resultCodeOf = (error: unknown): number =>
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
   const extended = resultCodeOf(error);
-  // SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk.
+  // SQLITE_IOERR_SHMSIZE: the log's index, which all connections share, does not fit on the disk.
   const primary = extended === 4874 ? FULL : extended & 0xff;
   const { code, message } = KNOWN_FAILURES[primary] ?? {
     code: "failed",

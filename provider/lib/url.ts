@@ -7,7 +7,7 @@ export function appendQuery(url: string, query: string): string {
   return extended.href;
 }
 
-/** Formats the target of a redirect from a URL like {@link formatUrl}. */
+/** Formats the target of a redirect like {@link formatUrl}. It may be relative to the URL that redirects. */
 export const printTarget = (location: string, from: string): string =>
   formatUrl(URL.parse(location, from)?.href ?? "");
 
@@ -19,13 +19,13 @@ export function secretsOfUrl(url: string): string[] {
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
-/** Returns how messages may spell a URL that is secret as a whole, such as its host. Empty for other text. */
+/** Returns the parts of an entirely secret URL that messages may contain, such as its host. */
 export function spellingsOfUrl(text: string): string[] {
   const url = /^https?:/i.test(text) ? URL.parse(text) : null;
   if (url === null) return [];
   const bare = url.origin + url.pathname.replace(/\/+$/, "");
   const spellings = [url.href, formatUrl(url.href), bare, url.origin, url.host];
-  // The name of this machine reveals nothing.
+  // A loopback name reveals nothing.
   const name = isLoopback(url.hostname) ? [] : [url.hostname];
   return [...spellings, ...name, url.pathname].filter((one) => one.length >= SECRET_CHARACTERS);
 }
@@ -48,7 +48,7 @@ export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" |
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Returns a host of a URL or of a listener's configuration as URLs spell it. Empty if it is not a host. */
+/** Returns a host as URLs spell it, such as an IPv6 address in brackets. Empty if it is not a host. */
 export function toUrlHost(host: string): string {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   return URL.parse(url)?.hostname ?? "";
@@ -109,7 +109,7 @@ function acceptedUrl(value: string): string | undefined {
   return undefined;
 }
 
-/** Returns a warning if a URL leaves this machine without encryption. It follows the name of the URL. */
+/** Returns a warning, to print after the URL's name, if the URL leaves this machine without encryption. */
 export const warningOfUrl = (url: string): string | undefined =>
   isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 

@@ -8,7 +8,7 @@ type Issue = z.core.$ZodIssue;
 /** One problem. It contains no values. */
 export interface Problem {
   path: PropertyKey[];
-  /** The path as people read it, such as `workspaces[1].baseUrl`; empty at the top. */
+  /** The path as text, such as `workspaces[1].baseUrl`; empty at the top. */
   field: string;
   /** Whether the name is wrong, not the value. */
   isKey: boolean;
@@ -51,7 +51,7 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
 
 const namesOf = ({ shape }: z.ZodObject): string => Object.keys(shape).join(", ");
 
-/** Words a failure: what is accepted, what was given, how to fix it. Only for fields without secrets. */
+/** Words an error: what is accepted, what was given, how to fix it. Only for fields without secrets. */
 export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {
   return ({ input }) => {
     const got =
@@ -139,7 +139,7 @@ export const showName = (name: string): string =>
 /** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
-/** Without its colon, a value is parsed as a name. */
+/** The name may be a value: YAML parses a value without its colon as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {
   const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);

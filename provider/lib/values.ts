@@ -1,4 +1,4 @@
-/** An argument that is secret and resolves to undefined arrives as null. An item of a list stays. */
+/** A secret argument that resolves to undefined arrives as null. Items of a list are kept. */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(
     Object.entries(values)
@@ -6,7 +6,7 @@ export const withoutNulls = <T extends object>(values: T): T =>
       .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
   ) as T;
 
-/** Reads text of unknown form: JSON, or else the text itself; undefined if it is empty. */
+/** Parses JSON. Returns other text unchanged, and undefined for empty text. */
 export function jsonOrText(text: string): unknown {
   if (text === "") return undefined;
   try {

@@ -6,7 +6,7 @@ export const USER_AGENT = `pulumi-apichat/${VERSION}`;
 /** The user agent of our handshakes, so that a receiver can tell them from the service's. */
 export const PREFLIGHT_USER_AGENT = `${USER_AGENT} (preflight)`;
 
-/** Whether a user agent belongs to our handshakes, in any version. Any sender can claim it. */
+/** Whether a user agent is that of our handshakes, in any version. Any sender can forge it. */
 export const looksLikePreflight = (userAgent = ""): boolean =>
   /^pulumi-apichat\/\S+ \(preflight\)$/.test(userAgent);
 

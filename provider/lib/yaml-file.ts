@@ -4,14 +4,14 @@ import { invalidConfig, readTextFile } from "./files.js";
 import { parse, type Problem } from "./validate.js";
 
 /**
- * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that
- * is wrong: line, column and field of each problem, and none of the file's values, which may be secret.
+ * Reads a file of YAML or JSON that matches a schema. Throws `invalid_config` with the line, column and field
+ * of every problem, but none of the file's values, which may be secret.
  */
 export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   return parseYaml(await readTextFile(path, "YAML or JSON"), schema, path);
 }
 
-/** Parses YAML or JSON like {@link readYamlFile}; `fileName` starts each line of a failure. */
+/** Parses YAML or JSON like {@link readYamlFile}; each line of an error starts with `fileName`. */
 export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: string): T {
   const lines = new LineCounter();
   // Its messages quote the file, so only the codes and positions of its errors are used.
@@ -41,10 +41,10 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: "the same field appears twice; remove one of them",
   TAB_AS_INDENT: "the line is indented with a tab; use spaces",
   BAD_INDENT:
-    "the indentation does not fit, or a bracket or quote before it is not closed; align the line, or close it",
-  MISSING_CHAR: "a quote or a bracket is not closed, or is missing; close it",
+    "the indentation is wrong, or a bracket or quote before it is not closed; align the line, or close it",
+  MISSING_CHAR: "a quote or a bracket is missing, or is not closed; add it",
   MULTIPLE_DOCS: "a second document starts here (---); keep one document in the file",
-  BLOCK_AS_IMPLICIT_KEY: 'a value has a ": " of its own; put the value in quotes',
+  BLOCK_AS_IMPLICIT_KEY: 'a value contains ": "; put the value in quotes',
 };
 
 function rejectSyntax({ document, ...parsed }: ParsedText): void {

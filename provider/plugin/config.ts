@@ -12,13 +12,13 @@ import type { ReceivedProperties, PropertyValues } from "./wire.js";
 
 const NAMES = Object.keys(SETTINGS);
 
-/** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
+/** The engine's name for a provider that the program does not declare; may end with a version. */
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
 const givenOf = (values: PropertyValues): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
-/** Returns everything that is wrong. A missing value may come from the resource. */
+/** Returns all problems. A missing value is accepted, because a resource may provide it. */
 export const checkConfig = (values: PropertyValues): CheckFailure[] =>
   toFailures(problemsOfKnown(DEFAULTS, givenOf(values)), NAMES);
 
@@ -45,14 +45,14 @@ export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
 ];
 
 /**
- * The names of changed inputs. A changed provider never replaces its resources. Only these names are compared: at the
- * first `up` after a move from the dynamic provider, the old inputs are that provider's.
+ * The names of changed inputs. A changed provider never replaces its resources. Other names are ignored: at
+ * the first `up` after a move from the dynamic provider, the old inputs are that provider's.
  */
 export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
 export interface ProviderConfig extends Configuration {
-  /** Check copies it into the stored inputs. */
+  /** The base URL, if it is secret: check copies it into the stored inputs. */
   secretBaseUrl: unknown;
   secretTexts: readonly string[];
 }

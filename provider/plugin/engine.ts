@@ -7,7 +7,7 @@ import type { Redact } from "../lib/redact.js";
 
 const { INFO, WARNING } = messages.LogSeverity;
 
-/** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
+/** Sends log lines to the engine, which shows each one under the resource that it is about. */
 export class EngineClient {
   #client: InstanceType<typeof services.EngineClient> | undefined;
   #address: string | undefined;
@@ -31,7 +31,7 @@ export class EngineClient {
     this.#client = connect(address);
   }
 
-  /** Log lines pass through `redact`. When this settles, the engine has received all of them. */
+  /** Runs a request. Its log lines pass through `redact`; the engine has received them once this settles. */
   async serve<T>(urn: string, redact: Redact, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#requests.run({ urn, redact }, work);
@@ -51,7 +51,7 @@ export class EngineClient {
       .setEphemeral(kind === "progress")
       .setMessage(redact(text));
     const sent = new Promise<void>((resolve) => {
-      // A failure means that the engine has ended, so nobody reads the line.
+      // A failure means that the engine has exited, so nobody reads the line.
       client.log(request, () => resolve());
     });
     this.#unsent.add(sent);

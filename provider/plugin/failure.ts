@@ -25,7 +25,7 @@ export function toServiceError(
 const serviceError = (message: string, metadata = new Metadata()): Error =>
   Object.assign(new Error(message), { code: status.UNKNOWN, metadata });
 
-/** The engine reads the details from this header. */
+/** The engine reads the details from the header `grpc-status-details-bin`. */
 function toPartlyDone(
   error: UnfinishedError,
   redact: Redact,

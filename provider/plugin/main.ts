@@ -1,6 +1,6 @@
 /**
- * `pulumi-resource-apichat`, which the engine starts. With its address it serves until the engine ends, and
- * prints its port; with `responder …` it runs a responder, because the bundle contains no other program.
+ * `pulumi-resource-apichat`. Started with an engine's address, it prints its own port and serves until the
+ * engine exits. With `responder …` it runs a responder, because the bundle contains no other program.
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const [node = "", script = "", first = "", ...words] = process.argv;
 const describe =
   (): string => `pulumi-resource-apichat ${VERSION}: webhooks of the API Channel service, for Pulumi programs
 
-Pulumi starts it. With the address of an engine it serves that engine, and prints its port. By hand:
+Pulumi starts this program with the address of an engine, and reads the port that it prints. By hand:
 
   pulumi-resource-apichat responder --config <file>   run a responder
   pulumi-resource-apichat --version                   print the version
@@ -25,7 +25,7 @@ Pulumi starts it. With the address of an engine it serves that engine, and print
 For everything else, such as the emulator, run: ${commandLine()} --help`;
 
 async function main(): Promise<void> {
-  // The archive of a release also has the command line.
+  // A release archive also contains the command line.
   if (existsSync(join(dirname(script), "cli"))) setFromArchive();
   if (first === "--help" || first === "-h") return console.log(describe());
   if (first === "--version") return console.log(VERSION);

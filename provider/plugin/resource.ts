@@ -17,15 +17,15 @@ export interface ResourceCall extends OperationContext {
   secretBaseUrl: unknown;
 }
 
-/** Inputs and state have the name of the resource; the server adds it and takes it out. */
+/** Inputs and state include the resource's name, which the server adds and removes. */
 export interface PluginResource {
   /** The same as the dynamic provider's. */
   properties: ResourceSpec;
   /** The same as the dynamic provider's. The state is empty in an import and in a read by ID. */
   lifecycle(call: ResourceCall): Lifecycle;
-  /** The outputs as far as they are known before the create. May throw what the create would throw. */
+  /** Returns the outputs that are known before the create. May throw the same errors as the create. */
   previewCreate(inputs: never, call: ResourceCall): Promise<object>;
-  /** The outputs as far as they are known before the update. */
+  /** Returns the outputs that are known before the update. */
   previewUpdate(id: string, state: never, news: never, call: ResourceCall): Promise<object>;
   /** Returns the paths that are secret because they repeat a value that the program has marked. */
   repeatsIn?(values: PropertyValues, marked: readonly Path[], call: ResourceCall): Path[];

@@ -14,7 +14,7 @@ async function serve(words: readonly string[]): Promise<void> {
   await serveUntilSignal({ configFile: config, instance });
 }
 
-/** The plugin reads this text, and quotes it without the keys. */
+/** Prints a text that the plugin reads and quotes, with the keys redacted. */
 function reportFailure(error: unknown): number {
   const isOurs = error instanceof ApiChatError;
   const text = isOurs ? renderFailure(error, "command_line") : (error as Error).message;

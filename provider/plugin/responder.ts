@@ -17,7 +17,7 @@ import type { PropertyValues } from "./wire.js";
 export const responderResource: PluginResource = {
   properties: PROCESS_SPEC,
 
-  // A cancelled run stops waiting: the next `up` finds a process that starts or ends in the meantime.
+  // A cancelled run stops waiting; the next `up` finds out whether the process has started or ended.
   lifecycle: ({ name, project, stack, signal, responders }) => ({
     check: (olds: Partial<ProcessInputs>, news) =>
       responders.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
@@ -57,7 +57,7 @@ export const responderResource: PluginResource = {
 
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
-/** Whether an input is a part of the URLs to register. A path may be marked with its workspace. */
+/** Whether an input is part of the URLs to register. A marked workspace includes its path. */
 const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");

@@ -62,7 +62,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
 
-  /** A method of the service. Each request has one redactor. */
+  /** Creates a method of the service. Each request has its own redactor. */
   const answer =
     <Request, Response>(
       work: (request: Request, redact: Redact) => Promise<Response>,
@@ -81,7 +81,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       void respond();
     };
 
-  /** A method for one resource. A failure names the resource and includes its remaining state. */
+  /** Creates a method for one resource. A failure names the resource and includes its remaining state. */
   const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
@@ -105,7 +105,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
 
   return {
     handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
-    /** A plugin that was started for debugging serves one run after the other. */
+    /** A plugin that was started for debugging serves one run after another. */
     attach: answer(async (request: plugins.PluginAttach) => {
       engine.attach(request.getAddress());
       run = new Run(openRunLog(engine.address));
@@ -153,7 +153,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
         named(call, news),
       );
       const ignored = request.getIgnorechangesList();
-      // A state that the dynamic provider has written holds its source. Update takes it out.
+      // A state that the dynamic provider wrote contains its source, which an update removes.
       const leftover = "__provider" in olds ? ["__provider"] : [];
       const counted = new Set([...changed, ...leftover].filter((name) => !ignored.includes(name)));
       const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
@@ -214,8 +214,8 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts in any property, because two may have been swapped. If the program's own values are in the request, a URL of
- * the state whose query is already hidden stays readable, because a conflict must name it.
+ * Redacts secrets in any property, because two may have been swapped. If the program's own values are in the
+ * request, a URL of the state whose query is already hidden stays readable, because a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // The record of what was set is marked as a whole, although most of its values are not secret.
@@ -250,7 +250,7 @@ function findResource(urn: string) {
   return { resource, urn, ...parts };
 }
 
-/** Fires after the time that the engine waits for an operation (`customTimeouts`). */
+/** Returns a signal that fires when the engine stops waiting for an operation (`customTimeouts`). */
 function startLimit(seconds: number, operation: ApiChatOperation) {
   const controller = new AbortController();
   const end = (): void =>
@@ -258,7 +258,7 @@ function startLimit(seconds: number, operation: ApiChatOperation) {
   return { signal: controller.signal, timer: setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS)) };
 }
 
-/** A call that was in progress may have taken effect. */
+/** Counts one attempt, because a call that was in progress may have taken effect. */
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 

@@ -12,7 +12,7 @@ export const verificationKeyResource: PluginResource = {
   properties: KEY_SPEC,
   lifecycle: () => verificationKeyLifecycle,
 
-  /** Derived and given keys are in the inputs already: check has put them there. */
+  /** Derived and given keys are already in the inputs, because check adds them. */
   previewCreate: async (inputs: VerificationKeyInputs) => ({ current: UNKNOWN, keys: UNKNOWN, ...inputs }),
 
   previewUpdate: async (_id, state: VerificationKeyState, news: VerificationKeyInputs) => {

@@ -71,7 +71,7 @@ const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: " +
   "set it to the registered key before you change anything else";
 
-/** {@link IMPORTED_KEY} passes while the webhook does not change, because nothing is set then. */
+/** {@link IMPORTED_KEY} is accepted while URL and key are unchanged, because nothing is set then. */
 const isAsImported = (olds: Partial<WebhookInputs>, news: PropertyValues): boolean =>
   (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 

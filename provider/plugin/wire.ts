@@ -7,7 +7,7 @@ import { isMarked, markSecrets, type Path } from "../pulumi/secret-values.js";
 /** Unwrapped property values, as the lifecycles use them. An unknown value is {@link UNKNOWN}. */
 export type PropertyValues = Record<string, unknown>;
 
-/** The engine's placeholders: for a string, boolean, number, list, asset, archive, object. */
+/** The engine's placeholders for an unknown string, boolean, number, list, asset, archive and object. */
 const UNKNOWNS = new Set([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -36,7 +36,7 @@ export function decodeValues(struct: protobuf.Struct | undefined, except = ""): 
 function takeMarks(value: unknown, path: Path, received: ReceivedProperties): unknown {
   if (typeof value === "string") return UNKNOWNS.has(value) ? UNKNOWN : value;
   if (value === null) return undefined;
-  // An item keeps its place.
+  // A null item is kept, so that the others keep their index.
   if (Array.isArray(value)) return value.map((item) => takeMarks(item, path, received) ?? null);
   if (typeof value !== "object") return value;
   if (isMarked(value)) {

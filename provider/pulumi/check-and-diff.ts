@@ -23,10 +23,10 @@ export interface DiffResult {
   deleteBeforeReplace: boolean;
 }
 
-/** The input of the dynamic provider's classes that holds its source. */
+/** The input in which the dynamic provider's classes store its source. */
 const SOURCE = "__provider";
 
-/** A state that the plugin has written has no source, and without one the engine cannot refresh or destroy it. */
+/** A state that the plugin wrote has no source, but without one the engine cannot refresh or destroy it. */
 export const missingSource = (state: object, inputs: object): string[] =>
   SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 
@@ -36,7 +36,7 @@ export const toDiff = (changed: readonly string[]): DiffResult => ({
   deleteBeforeReplace: true,
 });
 
-/** Inputs as the engine hands them over: anything. */
+/** Unchecked inputs, as the engine passes them. */
 export type RawInputs = Record<string, unknown> & { name: string };
 
 export const fail = (reason: string, property = ""): CheckFailure => ({
@@ -45,8 +45,8 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
 });
 
 /**
- * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
- * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
+ * Converts problems for the engine. It prints the value of a named property, so a secret property is not
+ * named. Nor is a nested one: for `timeouts.requestSeconds`, the engine would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map(({ field, text }) => ({
@@ -58,7 +58,7 @@ export const toFailures = (problems: readonly FieldProblem[], secret: readonly s
 export const problemsOfKnown = (schema: z.ZodType, value: unknown): Problem[] =>
   problemsOf(schema, value).filter(({ path }) => isKnownAt(value, path));
 
-/** Whether a preview knows the value at a path, with all items if it is a list. */
+/** Whether a preview knows the value at a path, including all items of a list. */
 function isKnownAt(value: unknown, path: readonly PropertyKey[]): boolean {
   const [name, ...rest] = path;
   if (name === undefined) return !isUnknown(value);

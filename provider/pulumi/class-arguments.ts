@@ -3,12 +3,12 @@ import { invalidConfig } from "../lib/files.js";
 import { INPUTS, SECRET_PROPERTIES } from "./resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 
-// What the resource classes share in a Pulumi program.
+// Code that the resource classes share in a Pulumi program.
 
 /**
- * The source of a dynamic provider, the same for every resource of a type, every program and every version. It is
- * stored in each resource's state, so that delete and refresh run the installed package, not the code from when the
- * resource was created. If the package is missing or Node is too old, it says so without a stack trace.
+ * The source of a dynamic provider, identical for all resources of a type, in all programs and versions. It
+ * is stored in each resource's state, so that delete and refresh run the installed package, not the code from
+ * when the resource was created. If the package is missing or Node is too old, the error has no stack trace.
  */
 export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "ResponderProcess"): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
@@ -33,7 +33,7 @@ export function toProperties(
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
 
-/** Adds the type that the resource has on the plugin as an alias, as the generated SDKs do the reverse. */
+/** Adds the resource's type on the plugin as an alias. The generated SDKs do the reverse. */
 export const toOptions = (
   type: keyof typeof INPUTS,
   { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,
@@ -57,16 +57,16 @@ export function rejectUnknownArgs(name: string, args: object, names: readonly st
   ]);
 }
 
-/** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
+/** Throws `invalid_config` for the options of an import, because the engine would have no source to run. */
 export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
-  throw invalidConfig([`${name}: the options import and id cannot work for a dynamic resource; ${hint}`]);
+  throw invalidConfig([`${name}: the options import and id do not work for a dynamic resource; ${hint}`]);
 }
 
-/** A query may hold a token, so a URL that has one is kept as a secret. */
+/** Keeps a URL with a query secret, because the query may contain a token. */
 export function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.Input<string | undefined> {
   if (url === undefined) return undefined;
-  // Without an Output, whose cost a program of hundreds of webhooks would notice.
+  // This avoids an Output, whose cost is noticeable in a program with hundreds of webhooks.
   if (typeof url === "string") return mayHoldQuery(url) ? pulumi.secret(url) : url;
   return pulumi
     .output(url)

@@ -25,9 +25,9 @@ export interface Lifecycle {
 type Named = { name: string };
 
 export interface ResourceSpec {
-  /** The arguments of the class, for people. */
+  /** The arguments of the class, as error messages list them. */
   args: readonly string[];
-  /** Inputs that check or the class adds, in addition to the name. An import and `ignoreChanges` return them. */
+  /** Inputs that check or the class adds, except the name. An import and `ignoreChanges` pass them back. */
   added: readonly string[];
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
   /** The name that this run uses for a state. Default: the one in the state. */
@@ -47,7 +47,7 @@ export function rejectUnknown({ args, added }: ResourceSpec, news: object): Chec
 /**
  * Keeps the secrets of a dynamic resource encrypted, rejects inputs that it does not know, and names it in
  * failures. The class marks secrets and rejects misspelt arguments too, but a transform of the program runs
- * after it: it may drop the marks and add anything.
+ * after it: it may drop the marks and add any input.
  */
 export function guardDynamic<L extends Lifecycle>(
   { nameOf = ({ name }: Named) => name, ...resource }: ResourceSpec,

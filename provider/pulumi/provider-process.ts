@@ -3,16 +3,16 @@ import { fstatSync } from "node:fs";
 import type { ApiChatError, Failure } from "../errors/index.js";
 import { isMap, jsonOrText } from "../lib/values.js";
 
-// What the lifecycles of all resources share in the engine's provider process.
+// Code that the lifecycles of all resources share in the engine's provider process.
 
 const REPORT_VARIABLE = "APICHAT_REPORT";
 
-/** The mark is random, so that no text of a service or an endpoint can pass for a report: it cannot know the mark. */
+/** Random, so that text from a service or an endpoint cannot pass itself off as a report. */
 const OWN_MARK = randomUUID();
 
 const startOfReport = (): string => `apichat-${process.env[REPORT_VARIABLE] || OWN_MARK}: `;
 
-/** For a program that starts the engine and reads the provider process's reports. */
+/** Environment variables for a program that starts the engine and reads the provider process's reports. */
 export const reportVariables = (): Record<string, string> => ({
   [REPORT_VARIABLE]: process.env[REPORT_VARIABLE] || OWN_MARK,
 });
@@ -21,7 +21,7 @@ export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE])
 
 export const formatReport = (failure: Failure): string => startOfReport() + JSON.stringify(failure);
 
-/** Finds what {@link formatReport} made in a line, whatever the engine puts before it. */
+/** Finds a report of {@link formatReport} in a line, even after text that the engine has added. */
 export function findReport(text: string): Failure | undefined {
   const json = text.split(startOfReport())[1]?.split("\n", 1)[0];
   const report = jsonOrText(json ?? "");

@@ -1,6 +1,6 @@
 /**
- * In the order of the documentation. `url`: secret if it has a query, which may hold a token. The schema of
- * the resource plugin is generated from this, so nothing is imported here.
+ * The inputs in the order of the documentation. `url`: secret if it has a query, which may hold a token. The
+ * resource plugin's schema is generated from this file, so it must import nothing.
  */
 export const INPUTS = {
   ApiChatWebhook: {
@@ -28,7 +28,7 @@ const namesOf = (inputs: Record<string, string>, kind: "secret" | "url"): string
 
 export const URL_INPUTS = namesOf(INPUTS.ApiChatWebhook, "url");
 
-/** The properties that are always secret, in and out. */
+/** The properties that are always secret, both inputs and outputs. */
 export const SECRET_PROPERTIES = {
   ApiChatWebhook: namesOf(INPUTS.ApiChatWebhook, "secret"),
   VerificationKey: [...namesOf(INPUTS.VerificationKey, "secret"), "current", "keys"],

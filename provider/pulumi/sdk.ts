@@ -1,4 +1,4 @@
-/** A static import of this optional peer would fail with a stack before any of our code runs. */
+/** A static import of this optional peer dependency would fail with a stack trace before our code runs. */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
@@ -39,7 +39,7 @@ function loadSdk(): typeof sdk {
     require.resolve(name);
   } catch {
     const text =
-      `${name} is not installed, which programs with pulumi-apichat need; run: ` +
+      `${name}, which programs with pulumi-apichat need, is not installed; run: ` +
       `npm install ${name}@^${MIN_PULUMI.split(".", 1)[0]}`;
     throw new ApiChatError("invalid_config", text, { operation: "check" });
   }

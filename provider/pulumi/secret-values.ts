@@ -9,7 +9,7 @@ const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 export const isMarked = (value: object): value is { value: unknown } =>
   SIGNATURE in value && value[SIGNATURE] === SECRET;
 
-/** Marks the values at these paths as secrets. Items of a list have the path of the list. Drops what is undefined. */
+/** Marks the values at these paths as secrets. Items of a list have the path of the list. Omits undefined values. */
 export function markSecrets(values: object, secrets: readonly Path[]): object {
   const byName = Map.groupBy(
     secrets.filter((path) => path.length > 0),

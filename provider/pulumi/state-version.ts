@@ -8,7 +8,7 @@ interface Versioned {
   neededRelease?: string;
 }
 
-/** `instead` is for a read by ID. */
+/** `instead` is the error text for a read by ID. */
 export function requireStateVersion(
   { stateVersion, neededRelease }: Versioned,
   version: number,

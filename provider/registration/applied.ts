@@ -4,7 +4,7 @@ import { isSameBot, isSameUrl } from "../lib/url.js";
 import { looksMasked } from "../responder/key-rules.js";
 import { VERIFIED, type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
-/** What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it. */
+/** What the service returned at the last set-webhook or adoption. `read` never changes it. */
 export interface Applied {
   /** The webhook URL as it was sent. */
   url: string;
@@ -14,9 +14,9 @@ export interface Applied {
   echoUrl?: string;
   /** Digest of the key as the service returns it, if it masks the key. */
   echoKey?: string;
-  /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
+  /** URLs of unconfirmed set-webhook calls that may have taken effect. They also count as ours. */
   attempted?: string[];
-  /** It was registered already, and this resource has written nothing since. */
+  /** The webhook was already registered, and this resource has written nothing since. */
   adopted?: boolean;
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
@@ -52,7 +52,7 @@ export function toApplied(
   };
 }
 
-/** The URL that get-webhook shows while nothing has changed since we set or adopted it. */
+/** The URL that get-webhook returns if nothing has changed since we set or adopted it. */
 export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
 
 export const isOurs = (seen: Registration, applied: Applied): boolean =>
@@ -68,11 +68,11 @@ export const showsOurKey = (seen: Registration, { webhookVerificationKey: key, a
 export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }: Ours): boolean =>
   digest(webhookVerificationKey, apiKey) === applied.apiKey;
 
-/** Keyed with the verification key, which is secret in the state, so that values cannot be guessed by trial. */
+/** Keyed with the verification key, which is secret in the state, so that values cannot be guessed. */
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 
-/** A service may normalize URLs and mask keys, so our webhook is compared with what it showed after the set. */
+/** A service may normalize URLs and mask keys, so the comparison uses what it returned after set-webhook. */
 export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
   const { webhookUrl, webhookVerificationKey: key } = wanted;
   if (seen.status !== VERIFIED || seen.botUrl === "") return false;

@@ -8,13 +8,13 @@ import { formatUrl, isSameUrl } from "../lib/url.js";
 import { restore, type SetRequest, type SetResult, withRunAgain, withSentence } from "./settle.js";
 import { VERIFIED, type WantedWebhook, readySecondsOf, showsWanted } from "./wanted.js";
 
-/** Whether get-webhook returns what set-webhook returned, by the origin of the service. */
+/** Remembers, for each origin, whether get-webhook returns the same as set-webhook. */
 export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * The first webhook of an origin finds out whether get-webhook returns the same as set-webhook; if so, the others are
-   * not confirmed. If that call fails, the next webhook finds out.
+   * Confirms the first webhook of an origin. If get-webhook returns the same as set-webhook, the others are
+   * not confirmed. If the call fails, the next webhook is confirmed in its place.
    */
   async confirmOnce(
     origin: string,
@@ -36,7 +36,7 @@ export class Confirmations {
   }
 }
 
-/** Reads the registration until it is `verified`. On failure, returns the last one that was shown. */
+/** Reads the registration until it is `verified`. On failure, returns the last one that was read. */
 export async function confirmUntilVerified(
   options: SetRequest,
   response: Registration | undefined,

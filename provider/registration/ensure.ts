@@ -7,7 +7,7 @@ import { settle, type SetRequest, type SetResult, type Uncertain } from "./settl
 import { VERIFIED, type WantedWebhook, hasWantedUrl, readySecondsOf, showsWanted } from "./wanted.js";
 
 export interface EnsureOptions extends SetRequest {
-  /** What other webhooks have shown about the service. Default: nothing. */
+  /** What is known about the service from other webhooks. Default: nothing. */
   confirmations?: Confirmations;
   /** See `PreflightOptions`. */
   rejectedRounds?: number | undefined;
@@ -25,7 +25,7 @@ export interface Ensured {
 
 /**
  * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
- * tries the handshake, calls set-webhook while the service rejects the endpoint, and confirms it. After a
+ * tries the handshake, repeats set-webhook while the service rejects the endpoint, and confirms it. After a
  * failure, the previous registration is restored if it is lost. Throws an ApiChatError if the webhook is
  * certainly not registered.
  */

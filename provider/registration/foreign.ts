@@ -4,7 +4,7 @@ import { botCodeOf, formatUrl, hideQuery, isSameBot } from "../lib/url.js";
 import { type Ours, isLastApiKey, isOurs, showsOurKey } from "./applied.js";
 import { type WantedWebhook, hasWantedUrl } from "./wanted.js";
 
-/** `holder` is the resource of this stack that registered what is there, if that is known. */
+/** `holder` is the resource of this stack that registered the existing webhook, if known. */
 export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?: string): void {
   const { baseUrl, onExisting } = wanted;
   if (onExisting === "replace" || hasWantedUrl(seen, wanted)) return;
@@ -24,7 +24,7 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 
 /**
  * Throws `conflict` if someone else's webhook took the place of ours. A different URL with our key is ours,
- * changed by hand: it is repaired once a refresh has shown it (`shownUrl`), because a preview named it then.
+ * changed by hand. It is repaired only if a refresh found it (`shownUrl`), because a preview then shows it.
  */
 export function rejectTakeover(
   seen: Registration,

@@ -1,4 +1,4 @@
-// A separate entry file for commands: no state records what is ours, so the URL that the user names decides.
+// A separate entry file for commands. Without a state, the URL that the user names decides what is ours.
 
 import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
@@ -9,7 +9,7 @@ import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
 
-/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint meanwhile. */
+/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint itself. */
 const REJECTED_ROUNDS = 3;
 
 /** Registers a webhook as the resource does. */
@@ -25,8 +25,8 @@ export async function setNamed(
 }
 
 /**
- * Removes the registration, unless somebody sets a different one meanwhile. Returns what it was; undefined if
- * nothing was registered. With a `webhookUrl`, throws `conflict` if a different URL is registered.
+ * Removes the registration, unless someone replaces it in the meantime. Returns the removed registration;
+ * undefined if there was none. With a `webhookUrl`, throws `conflict` if a different URL is registered.
  */
 export async function deleteNamed(
   client: WorkspaceClient,
@@ -48,7 +48,7 @@ function requireNamed(
   throw new ApiChatError(
     "conflict",
     `${formatUrl(baseUrl)} has the webhook ${formatUrl(seen.webhookUrl)}, not ${formatUrl(webhookUrl)}, ` +
-      "and it stays",
+      "and was not removed",
     { operation: "delete-webhook", hints: [removeOther(baseUrl, seen.webhookUrl)] },
   );
 }

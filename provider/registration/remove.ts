@@ -3,7 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/** Calls `mayRemove` before each retry. Throws `protocol` if the service shows that something is left. */
+/** Calls `mayRemove` before each retry. Throws `protocol` if a webhook is still registered afterwards. */
 export async function remove(
   client: WorkspaceClient,
   baseUrl: string,
@@ -20,7 +20,7 @@ export async function remove(
   );
 }
 
-/** If nothing is registered, a delete-webhook whose response was lost took effect. */
+/** A delete-webhook whose response was lost has succeeded if nothing is registered. */
 async function requireRemoved(client: WorkspaceClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !lost.mayHaveTakenEffect) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {

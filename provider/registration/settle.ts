@@ -9,7 +9,7 @@ import type { WorkspaceClient } from "./workspace.js";
 export interface SetRequest {
   client: Pick<WorkspaceClient, "getWebhook" | "setWebhook">;
   wanted: WantedWebhook;
-  /** The registration that was read. The caller has decided that it may be replaced. */
+  /** The registration before the call. The caller has decided that it may be replaced. */
   seen: Registration | undefined;
   ours?: Ours | undefined;
   signal?: AbortSignal | undefined;
@@ -26,7 +26,7 @@ export interface Uncertain {
 }
 
 /**
- * Looks once at what is registered after set-webhook failed. Returns it if the call took effect although its
+ * Reads the registration once after set-webhook failed. Returns it if the call took effect and only its
  * response was lost. Throws the failure if the webhook is certainly not registered.
  */
 export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {
@@ -82,7 +82,7 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
   return !hadWantedUrl || now.webhookVerificationKey === wanted.webhookVerificationKey;
 }
 
-/** Restores the verified registration from before, once, unless someone else has set another one. */
+/** Tries once to restore the previous verified registration, unless someone else has set another one. */
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,

@@ -18,12 +18,12 @@ import type { WantedWebhook } from "./wanted.js";
 export interface TryHandshakeOptions {
   /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. */
   deadline: number;
-  /** Consecutive rounds with the same token rejection. Default {@link MAX_REJECTED_ROUNDS}. */
+  /** Stop after this many consecutive token rejections. Default {@link MAX_REJECTED_ROUNDS}. */
   rejectedRounds?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get its key. */
+/** Four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
 /** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
@@ -37,8 +37,8 @@ const LOCAL_PORT_WAIT_MS = 10_000;
 
 /**
  * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
- * registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed`
- * with a transcript. Under "warn", prints the failure of one round: the service may reach what we cannot.
+ * registration. Waits until the deadline for an endpoint that is not ready. Throws `handshake_failed` with a
+ * transcript. With "warn", prints the failure of one round: the service may reach what we cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;

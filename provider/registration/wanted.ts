@@ -1,7 +1,7 @@
 import type { Registration } from "../client/internal.js";
 import { isSameUrl } from "../lib/url.js";
 
-/** What create does when another URL is registered for the workspace. */
+/** What create does if a different URL is registered for the workspace. */
 export type OnExisting = "fail" | "replace";
 
 /** Whether the provider performs the handshake itself before set-webhook. */

@@ -16,7 +16,7 @@ export const workspaceOf = (baseUrl: string, apiKey: string): string =>
 
 export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
 
-/** A client for one workspace that prints what it waits for. */
+/** Creates a client for one workspace that prints what it is waiting for. */
 export function createClient(
   {
     name,
@@ -61,7 +61,7 @@ export const getWebhookIfAny = (client: Reader): Promise<Registration | undefine
     throw error;
   });
 
-/** With `onExisting: "replace"` an unusable response counts as nothing registered. */
+/** With `onExisting: "replace"`, an unusable response is treated as an empty workspace. */
 export async function getWebhookBeforeSet(
   client: Reader,
   { onExisting }: Pick<WantedWebhook, "onExisting">,
@@ -86,7 +86,7 @@ export interface Observed {
   apiKey: string;
 }
 
-/** After a rotation, the key that the service accepts is not the recorded one. Throws the first rejection. */
+/** Tries each key, because a rotation may have replaced the recorded one. Throws the first rejection. */
 export async function observe(
   apiKeys: readonly string[],
   open: (apiKey: string) => WorkspaceClient,

@@ -1,6 +1,6 @@
-/** The errors of a responder: each code always comes with the same status. */
+/** The error codes of a responder, each with its HTTP status. */
 export const STATUS_BY_CODE = {
-  /** The three handshake parameters are there, but the challenge must not be echoed. */
+  /** All three handshake parameters are present, but the challenge is not safe to echo. */
   invalid_challenge: 400,
   /** The delivery is signed, but it is not JSON. */
   invalid_json: 400,
@@ -16,13 +16,13 @@ export const STATUS_BY_CODE = {
   body_too_large: 413,
   /** The body is compressed. */
   unsupported_media_type: 415,
-  /** Something else has read the body before the responder. */
+  /** Something else read the body before the responder. */
   body_consumed: 500,
-  /** The program's own function for the keys has failed. */
+  /** The program's own function for the keys failed. */
   keys_unavailable: 500,
-  /** The program's own handler has thrown. */
+  /** The program's own handler threw an error. */
   handler_failed: 500,
-  /** The program's own handler cannot accept a delivery now: it has thrown an UnavailableError. */
+  /** The program's own handler cannot accept the delivery now: it threw an UnavailableError. */
   unavailable: 503,
 } as const;
 
@@ -33,7 +33,7 @@ export type ResponderErrorCode = keyof typeof STATUS_BY_CODE;
 export interface Answer {
   /** The HTTP status. */
   status: number;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   headers: Record<string, string>;
   /** The text of the body. */
   body: string;
@@ -46,7 +46,7 @@ export interface Answer {
 
 const NO_SNIFFING = { "x-content-type-options": "nosniff" };
 
-/** Answers with `{ "error": { "code", "message" } }` and the status that belongs to the code. */
+/** Creates a response with the body `{ "error": { "code", "message" } }` and the code's status. */
 export function answerError(
   code: ResponderErrorCode,
   message: string,
@@ -72,7 +72,7 @@ export function answerChallenge(challenge: string): Answer {
 
 /**
  * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full.
- * The response is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
+ * Results in 503 with `Retry-After`. The error is not logged, and its message is not shown to the sender.
  */
 export class UnavailableError extends Error {
   /** Always `UnavailableError`. */

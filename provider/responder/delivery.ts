@@ -2,15 +2,15 @@ import { outboundKindOf, reviveConversationId, type OutboundKind } from "../../s
 import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**
- * A message with its kind (section 2.4). The kind follows from `type` and `content_type` alone; the other fields are
- * typed as the specification has them and not checked: `parseOutbound` does that. A kind that is not in the
- * specification is "unknown", and so is JSON that is not a message.
+ * A message with its kind (section 2.4). `type` and `content_type` alone determine the kind. The other fields
+ * are typed as specified but not checked: use `parseOutbound` to check them. The kind of any other message or
+ * JSON is "unknown".
  */
 export type TaggedMessage =
   | KnownOutbound
   | {
       kind: "unknown";
-      /** Whatever JSON it is. */
+      /** Any JSON value. */
       message: unknown;
     };
 
@@ -23,7 +23,7 @@ export type Delivery = TaggedMessage & {
   rawBody: Uint8Array;
   /** The header `x-flow-ns`: the namespace of the bot's flow. */
   flowNs: string | undefined;
-  /** The header `x-action`: `messages`, as far as the specification tells. */
+  /** The header `x-action`. The specification shows only `messages`. */
   action: string | undefined;
   /** The index of the verification key that signed it. */
   keyIndex: number;

@@ -1,14 +1,14 @@
 import type { FieldProblem } from "../errors/index.js";
 
-/** What a derived key depends on in addition to the seed. The seed is the secret; these make each key different. */
+/** What a derived key depends on in addition to the secret seed. These values make each key different. */
 export interface DerivationOptions {
   /** The owner of the key, such as the workspace's name: text without control characters. */
   subject: string;
-  /** Names of rotations, the current one first, such as `["2026-12", "2026-09"]`. At least one, without repetition. */
+  /** The names of one or more rotations, the current one first: `["2026-12", "2026-09"]`. Each name only once. */
   rotations: readonly string[];
 }
 
-/** Every seed has a key for each rotation, and an invalid signature is checked against all of them. */
+/** Limits the number of keys. Each seed has one per rotation; a wrong signature is checked against all. */
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
@@ -22,21 +22,21 @@ const DERIVED_BYTES = 32;
 /** The first line of the info string (RFC 5869, section 3.2). Changing the derivation requires a new one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
-/** The maximum number of cached subjects; beyond it, all are dropped, so that requests cannot fill the memory. */
+/** When this many subjects are cached, the cache is cleared, so that requests cannot fill the memory. */
 const SUBJECTS_KEPT = 16_384;
 
 /**
- * Derives the verification keys of one workspace from a secret seed, the current one first: the same as
- * `VerificationKey` with `derivedFrom` has in `keys`. So an endpoint needs one secret for any number of
- * workspaces.
+ * Derives the verification keys of one workspace from a secret seed, the current one first. The result equals
+ * the `keys` of a `VerificationKey` with `derivedFrom`, so an endpoint needs only one secret for any number
+ * of workspaces.
  *
  * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without
  * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
  * rotation, joined by line feeds.
  *
- * With a list of seeds, the first one derives the current key and keys of the others still verify, so that a seed can
- * be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject
- * or rotation that is empty, has control characters or more than 128 characters.
+ * With a list of seeds, the first one derives the current key and keys of the others still verify, so that a
+ * seed can be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes,
+ * and for a subject or rotation that is empty, longer than 128 characters, or has control characters.
  *
  * @example
  * if (!workspaces.has(name)) return new Response(null, { status: 404 });
@@ -87,7 +87,7 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** The rules by input, as resources and configurations name it. The problems show nothing of a seed. */
+/** The rules of each input, under its name in resources and configurations. No error text quotes a seed. */
 export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,
@@ -112,7 +112,7 @@ function problemsOfSeeds(seeds: unknown): string[] {
 const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unknown) => string[]): string[] =>
   items.flatMap((item, index) => problemsOfItem(item).map((problem) => `[${index}] ${problem}`));
 
-/** Base64 has six bits per character, and hex four; a text of few different characters is not random. */
+/** Base64 has six bits per character, and hex has four. A text of few different characters is not random. */
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")

@@ -3,7 +3,7 @@ import { parseRetryAfter } from "../lib/retry.js";
 /** The header with the unique ID of a forwarded delivery. Retries keep the same ID. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
 
-/** Headers of one connection (RFC 9110, 7.6.1), and those that are set again for the next one. */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1), and headers that are set anew for the next connection. */
 const HEADERS_OF_ONE_HOP = new Set([
   "connection",
   "content-length",
@@ -45,7 +45,7 @@ const optionsOf = (value: string): string[] => value.split(",").map((option) => 
 /** What the response to a forwarded delivery means. */
 export type ForwardVerdict =
   | {
-      /** `done`: it was accepted. `refused`: it is rejected for good. `retry`: send it again. */
+      /** `done`: the target accepted it. `refused`: the target rejected it for good. `retry`: send again. */
       kind: "done";
     }
   | { kind: "refused" }

@@ -15,14 +15,14 @@ export interface ReceivedHandshake {
   challenge: string;
 }
 
-/** More than a handshake needs. */
+/** The longest body that may be a handshake, in bytes. A real one is shorter. */
 const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
 
 type ParameterReader = (name: string) => unknown;
 
 /**
- * All three parameters are in the body (a form, also a multipart one, or a JSON object) or all three in the
- * query; others are ignored. The content type is not checked, because section 6.1 does not name one.
+ * Finds all three parameters in the body (a form, a multipart form or a JSON object) or all in the query;
+ * other parameters are ignored. The content type is not checked, because section 6.1 does not name one.
  */
 export function findHandshake(url: string, shortText: string): ReceivedHandshake | undefined {
   const query = queryOf(url);
@@ -31,7 +31,7 @@ export function findHandshake(url: string, shortText: string): ReceivedHandshake
 
 const decoder = new TextDecoder();
 
-/** "" if the body is too long for a handshake: it is not parsed before its sender is verified. */
+/** The body as text; "" if it is too long for a handshake, so that it is not parsed before it is verified. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 
@@ -64,7 +64,7 @@ const FIELD_NAME =
   /\r\ncontent-disposition:[ \t]*form-data;[ \t]*name=(?:"([^"\r\n]*)"|([^\s";]+))[ \t]*(?:\r\n|$)/i;
 
 /**
- * The first line is the boundary. Files are left out, and the first of several fields with one name counts.
+ * The first line is the boundary. Files are ignored, and if a field name repeats, the first one counts.
  * Returns an empty map for an incomplete form. Takes linear time.
  */
 function readMultipart(text: string): Map<string, string> {

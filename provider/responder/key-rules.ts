@@ -1,4 +1,4 @@
-/** A separate entry file: the rules for verification keys. A resource needs nothing else from this module. */
+/** A separate entry file for the rules of verification keys: resources need nothing else from this folder. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";
@@ -13,7 +13,7 @@ export { problemOfKeyCount } from "./keys.js";
 
 const MASK_PATTERN = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 
-/** Whether a string looks like a mask that services show in place of a key. */
+/** Whether a string looks like a mask that a service returns instead of a key. */
 export const looksMasked = (text: string): boolean => MASK_PATTERN.test(text);
 
 /** Keys with fewer characters than this can be guessed. */
@@ -29,7 +29,7 @@ export function problemsOfKey(value: unknown): string[] {
   return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
 }
 
-/** Returns a warning if a key is short enough to be guessed. It follows the name of the key. */
+/** Returns a warning, to print after the key's name, if the key is short enough to be guessed. */
 export const warningOfKey = (key: string): string | undefined =>
   key.length >= SHORT_KEY_CHARACTERS
     ? undefined

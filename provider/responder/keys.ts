@@ -1,6 +1,6 @@
 import type { RequestHead } from "./request.js";
 
-/** A verification key or a body. Text means its UTF-8 bytes. */
+/** A verification key or a body. A string stands for its UTF-8 bytes. */
 export type KeyOrBody = string | Uint8Array;
 
 /** One verification key, or several during a rotation: the first one signs, all of them verify. */
@@ -19,7 +19,7 @@ export const problemOfKeyCount = (count: number): string | undefined =>
   count <= MAX_KEYS
     ? undefined
     : `must be at most ${MAX_KEYS} keys, got ${count}, derived ones included; ` +
-      "remove the keys that sign no deliveries any more";
+      "remove the keys that no longer sign deliveries";
 
 /** Verification keys that have been checked: at least one, at most {@link MAX_KEYS}, none of them empty. */
 export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];

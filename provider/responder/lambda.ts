@@ -7,9 +7,9 @@ type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null
 type Pair = [name: string, value: string];
 
 /**
- * What is read of the HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. Function URLs and
- * HTTP APIs send payload format 2.0; REST APIs and Application Load Balancers, and HTTP APIs that are set to it, send
- * format 1.0.
+ * The parts of an AWS Lambda HTTP event that are read. The types of @types/aws-lambda are assignable to it.
+ * Function URLs and HTTP APIs send payload format 2.0; REST APIs, Application Load Balancers, and HTTP APIs
+ * that are configured for it, send format 1.0.
  */
 export interface LambdaHttpEvent {
   /** Format 2.0: the path, with the stage if there is one. */
@@ -20,7 +20,7 @@ export interface LambdaHttpEvent {
   cookies?: readonly string[] | undefined;
   /** Format 1.0: the HTTP method. */
   httpMethod?: string | undefined;
-  /** Format 1.0: the path; of a REST API without the stage. */
+  /** Format 1.0: the path. A REST API omits the stage. */
   path?: string | undefined;
   /** Format 1.0: the query, with the last value of repeated names. */
   queryStringParameters?: Values;
@@ -28,18 +28,18 @@ export interface LambdaHttpEvent {
   multiValueQueryStringParameters?: Values<readonly string[]>;
   /** Format 1.0: the headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
-  /** The headers: repeated ones joined with commas, or in format 1.0 the last value. */
+  /** The headers. Repeated ones are joined with commas; in format 1.0, only the last value is kept. */
   headers?: Values;
   /** The body: text, or base64 if `isBase64Encoded`. */
   body?: string | null | undefined;
   /** Whether the body is base64. Default false. */
   isBase64Encoded?: boolean | undefined;
-  /** What sent the event. */
+  /** Information about the sender of the event. */
   requestContext?:
     | {
         /** Format 2.0: the request line. */
         http?: Pick<IncomingRequest, "method"> | undefined;
-        /** Present if it was a load balancer. */
+        /** Present if a load balancer sent the event. */
         elb?: object | undefined;
         /** The path with the stage of a REST API. */
         path?: string | undefined;
@@ -51,9 +51,9 @@ export interface LambdaHttpEvent {
 export interface LambdaHttpResult {
   /** The HTTP status. */
   statusCode: number;
-  /** For load balancers, such as "200 OK". */
+  /** Only for load balancers, such as "200 OK". */
   statusDescription?: string;
-  /** Absent for load balancers with multi-value headers, which get `multiValueHeaders`. */
+  /** Absent for load balancers with multi-value headers, which receive `multiValueHeaders` instead. */
   headers?: Record<string, string>;
   /** In place of `headers`, for load balancers with multi-value headers. */
   multiValueHeaders?: Record<string, string[]>;
@@ -67,13 +67,13 @@ export interface LambdaHttpResult {
 export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
 
 /**
- * Converts a responder to a handler for AWS Lambda: for API Gateway (REST and HTTP APIs), function URLs and Application
- * Load Balancers, which it recognises by the event. Rejects with a TypeError for any other event.
+ * Converts a responder to a handler for AWS Lambda: for API Gateway (REST and HTTP APIs), function URLs and
+ * Application Load Balancers, which it recognizes by the event. Rejects with a TypeError for any other event.
  *
- * The path is the one that the sender wrote, which is the webhook URL's: with the stage of API Gateway, if the URL has
- * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: a REST API must pass
- * JSON as text or everything as binary, and transform nothing. Promises passed to `waitUntil` settle before the handler
- * returns, because the runtime is frozen after that.
+ * The path is the webhook URL's, as the sender sent it. It includes the stage of API Gateway if the URL does,
+ * although the `path` of a REST API's event omits it. A body that is not base64 is read as UTF-8: a REST API
+ * must pass JSON as text or everything as binary, and must not transform bodies. Promises passed to
+ * `waitUntil` settle before the handler returns, because the runtime is frozen after that.
  *
  * @example
  * export const handler = toLambdaHandler(responder);
@@ -83,14 +83,14 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
     const request = fromLambdaEvent(event);
     const pending: Promise<unknown>[] = [];
     const answer = await responder.answer(request, { waitUntil: (promise) => void pending.push(promise) });
-    // The list may grow meanwhile: work may leave more work.
+    // The list may grow in the meantime, because work may start more work.
     for (const promise of pending) await promise;
     return toLambdaResult(answer, event);
   };
 }
 
 function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
-  // The configured trigger decides what the function is called with, so the types prove nothing here.
+  // The configured trigger determines the event, so the types guarantee nothing here.
   const { rawPath, rawQueryString = "", requestContext, httpMethod, path } = event ?? {};
   const method = requestContext?.http?.method;
   if (typeof rawPath === "string" && typeof method === "string") {
@@ -103,12 +103,12 @@ function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
     return toRequest(event, httpMethod, url, pairsOf(event.multiValueHeaders ?? event.headers));
   }
   throw new TypeError(
-    "toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), " +
+    "toLambdaHandler: accepts only events of API Gateway (REST and HTTP APIs), " +
       "function URLs and Application Load Balancers; write your own handler for other triggers",
   );
 }
 
-/** API Gateway has decoded the parameters of format 1.0, a load balancer has not. */
+/** API Gateway decodes the parameters of format 1.0, but a load balancer does not. */
 function queryOf(event: LambdaHttpEvent): string {
   const pairs = pairsOf(event.multiValueQueryStringParameters ?? event.queryStringParameters);
   return isFromLoadBalancer(event)

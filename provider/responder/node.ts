@@ -3,10 +3,10 @@ import type { Answer } from "./answers.js";
 import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
-/** How much of bodies that are not complete, and so not verified, this process keeps, in bytes. */
+/** The maximum size of all incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
-/** Memory of a chunk in addition to its bytes: a sender may send a body byte by byte. */
+/** The memory that a chunk needs in addition to its bytes: a sender may send a body byte by byte. */
 const CHUNK_BYTES = 200;
 
 /** The memory of each incomplete body, in bytes. The body that has been idle longest comes first. */
@@ -32,18 +32,18 @@ function forget(req: IncomingMessage): void {
   incomplete.delete(req);
 }
 
-/** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
+/** How long to discard the rest of a body after an early response, so that the sender can read it. */
 const LINGER_MS = 2_000;
 
 /** A listener for `http.createServer`, or a handler for Express. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Converts a responder to a listener for `http.createServer`, or a handler for Express. Responding before the whole
- * body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of incomplete bodies:
- * beyond that, the connection whose body has been idle longest is closed. A body that middleware kept as bytes
- * (`express.raw`) is taken from
- * `req.rawBody` or `req.body`; if the body was parsed, the answer is 500 and says how to fix it.
+ * Converts a responder to a listener for `http.createServer`, or a handler for Express. A response before the
+ * whole body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of
+ * incomplete bodies: beyond that, the connection whose body has been idle longest is closed. If middleware
+ * kept the body as bytes (`express.raw`), it is read from `req.rawBody` or `req.body`; if the body was
+ * parsed, the response is 500 and says how to fix it.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);
@@ -98,7 +98,7 @@ function readBody(
   if (kept !== undefined) return kept.byteLength > limitBytes ? "body_too_large" : kept;
   // A stream with a text encoding no longer returns bytes.
   if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
-  // It would not emit "close" again.
+  // A destroyed request emits no further events.
   if (req.destroyed) return "body_incomplete";
   const expected = Number(req.headers["content-length"]);
   return expected > limitBytes ? "body_too_large" : readStream(req, { limitBytes, expected });
@@ -150,7 +150,7 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   discardRest(req, res);
 }
 
-/** Whether the request has a body; for one without, `complete` is set too late. */
+/** Whether the request has a body. Without one, `complete` is set too late. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 

@@ -1,4 +1,4 @@
-/** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
+/** The default maximum size of a body: 1 MiB, in bytes. The specification defines no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
 /** Why there is no raw body: it is over the limit, the connection broke, or something else has already read it. */
@@ -10,16 +10,16 @@ export interface RequestHead {
   method: string;
   /** The request's target: an absolute URL, or path and query. */
   url: string;
-  /** The value of a header, its name in lower case; the values of a repeated one are joined with ", ". */
+  /** The value of a header, whose name is in lower case. Repeated values are joined with ", ". */
   header(name: string): string | undefined;
   /**
-   * Name and value of every header, including repeated ones, in the order and case of the wire if the runtime
-   * has them.
+   * Name and value of every header, including repeated ones, in their original order and case if the runtime
+   * keeps them.
    */
   headers(): Iterable<readonly [name: string, value: string]>;
 }
 
-/** A request as adapters pass it on, without objects of the runtime. */
+/** A request as adapters pass it on, independent of the runtime. */
 export interface IncomingRequest extends RequestHead {
   /** Reads the raw body, or says why there is none. Called at most once. */
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
@@ -32,7 +32,7 @@ export function pathOf(url: string): string {
 
 export const queryOf = (url: string): string => /\?([^#]*)/.exec(url)?.[1] ?? "";
 
-/** Keeps work alive after the response. */
+/** Keeps the instance alive until the promise settles, even after the response. */
 export type WaitUntil = (promise: Promise<unknown>) => void;
 
 export function fromRequest(request: Request): IncomingRequest {
@@ -67,7 +67,7 @@ async function readBody(request: Request, limitBytes: number): Promise<Uint8Arra
       chunks.push(chunk);
     }
   } catch {
-    // The sender disconnected: the error says nothing useful, and there is no one to report it to.
+    // The sender disconnected. The error says nothing useful, and the sender cannot receive a response.
     return "body_incomplete";
   }
   const [first] = chunks;

@@ -42,9 +42,9 @@ export interface ResponderOptions {
    * function is called for each request.
    */
   verificationKeys: VerificationKeySource;
-  /** Called for each delivery whose signature is right, before it is acknowledged. */
+  /** Called for each delivery with a valid signature, before it is acknowledged. */
   onDelivery: DeliveryHandler;
-  /** Called for each handshake that passes, before it is answered. If it throws, the response is 500. */
+  /** Called for each valid handshake, before the response. If it throws, the response is 500. */
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
   /** The maximum size of a body, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;
@@ -54,7 +54,7 @@ export interface ResponderOptions {
 
 /** What an adapter may pass in addition to a request. */
 export interface AnswerContext {
-  /** Keeps the instance alive for work after the response. Default: nothing does. */
+  /** Keeps the instance alive for work after the response. By default, nothing does. */
   waitUntil?: WaitUntil | undefined;
 }
 
@@ -62,27 +62,27 @@ export interface AnswerContext {
 export interface Responder {
   /** `runtime` is what Workers, Bun and Deno pass in addition to the request. */
   (request: Request, ...runtime: unknown[]): Promise<Response>;
-  /** For adapters: the same without the web's objects. */
+  /** The same for adapters, without the web's Request and Response. */
   answer(request: IncomingRequest, context?: AnswerContext): Promise<Answer>;
 }
 
 /**
- * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries (section
- * 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; a compressed body, 415; a
- * malformed signature, 401, before the body is read; a body over the limit, 413; a handshake (a body of at most 8 KiB,
- * or the query), its challenge as plain text, or 401
- * for a wrong token and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a
- * body that is not JSON, 400; then 200. If `onDelivery` fails, the answer is 500 and the error goes to console.error;
- * if it throws an {@link UnavailableError}, the answer is 503. The body of each error is
- * `{ "error": { "code", "message" } }`.
+ * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries
+ * (section 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; compressed
+ * body, 415; malformed signature, 401, before the body is read; body over the limit, 413; a handshake (a body of
+ * at most 8 KiB, or the query), its challenge as plain text, or 401 for a wrong token and 400 for a challenge that
+ * is not at most 1 KiB of printable ASCII; wrong signature, 401; body that is not JSON, 400; then 200. If
+ * `onDelivery` throws an {@link UnavailableError}, the response is 503; after any other error, it is 500, and the
+ * error is printed to stderr. The body of an error response is `{ "error": { "code", "message" } }`.
  *
  * Throws a TypeError for a missing or empty key, more than 32 keys, an invalid path or an unknown option, and a
  * RangeError for a limit that is not a positive whole number.
  *
- * @example const responder = createResponder({ verificationKeys: process.env.VERIFICATION_KEY ?? "",
- * onDelivery: ({ kind, message }) => console.log(kind, message), });
- * http.createServer(toNodeListener(responder)).listen(8080); // Workers, Bun and Deno: export default {
- * fetch: responder }
+ * @example
+ * const verificationKeys = process.env.VERIFICATION_KEY ?? "";
+ * const responder = createResponder({ verificationKeys, onDelivery: ({ kind }) => console.log(kind) });
+ * http.createServer(toNodeListener(responder)).listen(8080);
+ * export default { fetch: responder }; // On Workers, Bun and Deno.
  */
 export function createResponder(options: ResponderOptions): Responder {
   const policy = toPolicy(options);
@@ -106,7 +106,7 @@ interface KeyedRequest extends Pick<Policy, "onHandshake" | "onDelivery">, Answe
   keys: KeyList;
 }
 
-/** Printable ASCII without "?" and "#", because it is compared with the request's path as sent. */
+/** Printable ASCII without "?" and "#", because the path is compared with the request's path as sent. */
 const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
 
 function toPolicy(options: ResponderOptions): Policy {
@@ -210,7 +210,7 @@ async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Ans
 
   const signature = request.header(SIGNATURE_HEADER);
   const signer = findSigningKey(keys, body, signature);
-  // Node finds it synchronously; not awaiting saves a good part of a request's time.
+  // On Node, the result is synchronous. Not awaiting it saves much of a request's time.
   const keyIndex = typeof signer === "number" ? signer : await signer;
   if (keyIndex < 0)
     return answerError("invalid_signature", signature === undefined ? UNSIGNED : OTHER_SIGNATURE);
@@ -222,7 +222,7 @@ async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Ans
   return await answerDelivery({ ...tagged, rawBody: body, flowNs, action, keyIndex }, exchange);
 }
 
-/** At most 1 KiB of printable ASCII: enough for any challenge, and too little to abuse the endpoint as an echo. */
+/** At most 1 KiB of printable ASCII: enough for any challenge, but too little to misuse as an echo. */
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 async function answerHandshake(
@@ -248,7 +248,7 @@ async function answerDelivery(
   { request, keys, onDelivery, waitUntil }: KeyedRequest,
 ): Promise<Answer> {
   const continueWork: WaitUntil = (promise) => {
-    const reported = promise.catch((error: unknown) => reportError("work after the answer", error, keys));
+    const reported = promise.catch((error: unknown) => reportError("work after the response", error, keys));
     waitUntil?.(reported);
   };
   try {
@@ -257,23 +257,23 @@ async function answerDelivery(
   } catch (error) {
     if (error instanceof UnavailableError) return answerUnavailable(error);
     reportError("onDelivery", error, keys);
-    return answerError("handler_failed", "the delivery is valid, but handling it has failed");
+    return answerError("handler_failed", "the delivery is valid, but its handler failed");
   }
 }
 
 const CAUSES_SHOWN = 5;
 
-/** Hides the keys. Other properties are left out: errors of HTTP clients contain whole requests. */
+/** Redacts the keys. Prints only stacks, because other properties of HTTP errors contain whole requests. */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));
-  console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
+  console.error(createRedactor(secrets)(`apichat responder: ${source} failed: ${describeError(error)}`));
 }
 
 function describeError(error: unknown): string {
   const lines: string[] = [];
   for (let one = error; one instanceof Error && lines.length < CAUSES_SHOWN; one = one.cause)
     lines.push(one.stack ?? String(one));
-  // Shows only strings of other values, because not every thrown value can be converted to a string.
+  // Of other thrown values, only strings are shown, because not every value can be converted to a string.
   const thrown = typeof error === "string" ? error : typeof error;
   return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;
 }

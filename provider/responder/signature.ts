@@ -4,14 +4,14 @@ import { assertRawBody, listKeys, type KeyList, type KeyOrBody, type Verificatio
 /** The header that carries the signature of a delivery (section 6.2). */
 export const SIGNATURE_HEADER = "x-hub-signature-256";
 
-/** The length is checked by {@link SIGNATURE_CHARACTERS}, because counting in the expression takes twice as long. */
+/** Does not check the length, because counting in a regular expression takes twice as long. */
 const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]+$/;
 const PREFIX_CHARACTERS = "sha256=".length;
 const SIGNATURE_CHARACTERS = PREFIX_CHARACTERS + 64;
 
 /** A body with its signature, and the keys that may have signed it. */
 export interface VerifySignatureOptions {
-  /** The keys of which any may have signed. */
+  /** The keys, any of which may have signed the body. */
   verificationKeys: VerificationKeys;
   /** The raw request body, before anything has parsed it. */
   body: string | Uint8Array;
@@ -33,9 +33,9 @@ export async function signBody(key: VerificationKeys, body: string | Uint8Array)
 }
 
 /**
- * Tells whether one of the keys has signed the body (section 5), in constant time. A signature that is missing or not
- * exactly `sha256=` and 64 lower-case hex digits is `false`. Rejects with a TypeError for an empty key, for more than
- * 32 keys and for a body that is neither text nor bytes: those are errors of the program, not of the sender.
+ * Returns whether one of the keys signed the body (section 5), in constant time. The result is `false` for a signature
+ * that is missing or not exactly `sha256=` and 64 lower-case hex digits. Rejects with a TypeError for an empty key, for
+ * more than 32 keys and for a body that is neither text nor bytes: the program's mistakes, not the sender's.
  *
  * @example
  * const signature = request.headers.get("x-hub-signature-256");
@@ -60,7 +60,7 @@ export const findSigningKey = (
 export const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
-/** Returns -1 if there is none. Comparing HMACs takes constant time, whatever the texts and their lengths. */
+/** Returns -1 if none matches. Compares HMACs, so that the time does not depend on the texts. */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
   const equals = keys.map(async (key) => (await findSigner([key], token, await signHmac(key, key))) >= 0);
   return (await Promise.all(equals)).indexOf(true);

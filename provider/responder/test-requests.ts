@@ -24,9 +24,9 @@ export interface CreateHandshakeOptions {
   verificationKey: string;
   /** The webhook URL. Default: http://localhost/ */
   url?: string;
-  /** How the three parameters travel. Default: "form". */
+  /** How the three parameters are sent. Default: "form". */
   encoding?: Handshake["encoding"];
-  /** Default: 32 random hex digits. */
+  /** The challenge to send. Default: 32 random hex digits. */
   challenge?: string;
 }
 
@@ -91,8 +91,8 @@ export async function createDelivery(
 }
 
 /**
- * Creates a handshake as the service sends it (section 6.1), for your own tests. The right response's body is
- * the challenge.
+ * Creates a handshake as the service sends it (section 6.1), for your own tests. The correct response has the
+ * challenge as its body.
  *
  * @example
  * const response = await responder(createHandshake({ verificationKey, challenge: "c1" }));

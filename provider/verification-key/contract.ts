@@ -9,7 +9,7 @@ import type { VerificationKeyArgs } from "./verification-key.js";
 export const DEFAULT_KEEP = 2;
 export const DEFAULT_BYTES = 32;
 
-/** The inputs after check. In a preview, each may be the unknown value. */
+/** The inputs after check. In a preview, each may be {@link UNKNOWN}. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   name: string;
   /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
@@ -18,7 +18,7 @@ export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>,
   __provider?: string;
 }
 
-/** `rotation` and `initial` have the last value that was set; removing them does not clear them. */
+/** `rotation` and `initial` keep the last value that was set, even after the program removes them. */
 export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
@@ -36,16 +36,16 @@ export const KEY_SPEC: ResourceSpec = {
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
 };
 
-/** The length of a new key in bytes. A value that is still unknown differs from every previous one. */
+/** The length of a new key in bytes. A value that is still unknown counts as changed. */
 const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;
 
-/** How many earlier keys stay. While this is unknown, all may be removed. */
+/** How many earlier keys to keep. While the number is unknown, it counts as 0. */
 const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
 
 type Keys = Pick<VerificationKeyState, "current" | "keys">;
 
-/** The plan of a create or an update: the source of the current key, and which others stay. */
+/** The plan for a create or an update: the source of the current key, and the other keys to keep. */
 interface NextKeys {
   from: "state" | "initial" | "derived" | "random";
   /** Absent if it has yet to be generated. */
@@ -65,7 +65,7 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Keep only random earlier keys: the service signs with one until set-webhook has given it the first derived key.
+    // Keep only random earlier keys: the service signs with one until set-webhook passes it the first derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };
@@ -88,7 +88,7 @@ export function nextKeys(state: VerificationKeyState | undefined, inputs: Verifi
   return { current, keys: [current, ...others] };
 }
 
-/** Drops the inputs of an earlier derivation, and keeps `rotation` and `initial`. */
+/** Drops the previous derivation's inputs, but keeps the previous `rotation` and `initial`. */
 export function toKeyState(
   inputs: VerificationKeyInputs,
   keys: Keys,
@@ -116,7 +116,7 @@ export function requireKeyState(stored: Partial<VerificationKeyState>): Verifica
   requireStateVersion(
     stored,
     1,
-    "a verification key cannot be read by its id alone: it exists only in the state of its stack; " +
+    "a verification key cannot be read by its ID alone: it exists only in the state of its stack; " +
       "pass a live key as initial to a new VerificationKey",
   );
   return stored as VerificationKeyState;

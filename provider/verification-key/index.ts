@@ -1,2 +1,2 @@
-/** What a program loads: the class. */
+/** The entry file for programs: only the class. */
 export { VerificationKey, type VerificationKeyArgs } from "./verification-key.js";

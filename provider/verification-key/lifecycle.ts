@@ -31,7 +31,7 @@ import {
   toKeyState,
 } from "./contract.js";
 
-/** There is nothing remote, so nothing to delete. */
+/** A key exists only in the state, so there is nothing to delete. */
 export const verificationKeyLifecycle = {
   check: checkKey,
 
@@ -107,7 +107,7 @@ async function checkKey(
   if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
   const warning = warningOfKey(initial);
   if (warning !== undefined) printWarning(name, `initial ${warning}`);
-  // Inputs that check adds are known in a preview, so adopting a live key changes no webhook there.
+  // Inputs that check adds are known in a preview, so adopting a live key shows no change of the webhook.
   const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
   return { inputs: { ...inputs, ...known }, failures };
 }
@@ -123,7 +123,7 @@ async function derive(
   return { ...inputs, subject, current: keys[0] ?? UNKNOWN, keys };
 }
 
-/** The service signs with the replaced key until set-webhook has given it the new one. */
+/** The service signs with the old key until set-webhook passes it the new one. */
 const REJECTED_MEANWHILE = "deliveries are rejected until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REJECTED_MEANWHILE}; leave keep out while a key is rotated`;
 const DERIVES_IT_NO_MORE =
@@ -132,8 +132,8 @@ const DERIVES_IT_NO_MORE =
 
 /**
  * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
- * preview, and everything that uses a key would show a change that never happens. There are no replacements.
- * Changes are printed, because a preview shows a secret that changes as [secret] on both sides, or not at all.
+ * preview, so everything that uses a key would show a change that never happens. There are no replacements.
+ * Changes are printed, because a preview shows a changed secret as [secret] on both sides, or not at all.
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
   const { from, current = UNKNOWN, others } = decideNextKeys(state, inputs);

@@ -1,4 +1,4 @@
-/** A second entry file: what the provider process needs. A program does not load it: it needs zod. */
+/** A second entry file, for the provider process. Programs must not load it, because it loads zod. */
 export {
   decideNextKeys,
   KEY_SPEC,

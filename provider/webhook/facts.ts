@@ -1,30 +1,30 @@
 /** A state that owns a bot. */
 export interface Claim {
   claimId: string;
-  /** The resource of the program, see `resourceOf` in run.ts, and its name. */
+  /** Identifies the resource: see `resourceOf` in run.ts. */
   resource: string;
   name: string;
 }
 
 /**
- * What a run of the engine learns: each row is a fact, the step that learns it, and what it decides.
+ * What a run of the engine learns. Each comment says which step learns the fact, and what it decides.
  * Workspaces and bots are hashes, because facts are written to a file: see run-log.ts.
  */
 export type Fact =
   /**
-   * From check: the program declares a workspace. The check of another resource that declares it fails, and a delete
-   * leaves its webhook.
+   * From check: the program declares a workspace. The check of another resource that declares it fails, and
+   * no delete removes its webhook.
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**
    * From a diff that finds no change: a state owns a bot. The create or update of another resource that
-   * reaches this bot fails, and the delete of another state leaves its webhook. A create of the same resource
-   * takes its place.
+   * reaches this bot fails, and the delete of another state keeps the webhook. A create of the same resource
+   * may take the bot over.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }
-  /** From a create or update that saw or set the bot: the same, but no other state takes its place. */
+  /** From a create or update that saw or set the bot: the same, but no other state may take the bot over. */
   | { fact: "held"; step: "write"; bot: string; claim: Claim }
-  /** From a delete, or a create that fails: any state may own the bot. */
+  /** From a delete, or a create that fails: any state may now own the bot. */
   | { fact: "released"; bot: string; claimId: string };
 
 type Held = Extract<Fact, { fact: "held" }>;
@@ -57,7 +57,7 @@ export class RunFacts {
     return claim?.claimId === claimId ? undefined : claim;
   }
 
-  /** The claim that keeps a state from owning a bot. */
+  /** The claim that prevents a state from owning a bot. */
   rivalOf({ bot, step, claim }: Held): Claim | undefined {
     const other = this.otherHolderOf(bot, claim.claimId);
     const isReplaced = this.#held.get(bot)?.step === "diff" && step === "write";

@@ -17,8 +17,8 @@ export interface Foreseen {
 }
 
 /**
- * Says what a create would find. A replacement finds nothing, because our registration is set again. A
- * failure other than a conflict is only a warning: a preview may run where the service cannot be reached.
+ * Predicts what a create would find: nothing for a replacement, because our registration is set again.
+ * Failures other than conflicts are only warnings: a preview may run where the service cannot be reached.
  */
 export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {
   const { baseUrl, webhookUrl, onExisting } = inputs;
@@ -49,7 +49,7 @@ export async function previewCreate(inputs: WebhookInputs, context: OperationCon
   }
 }
 
-/** Checks, in a preview, whether an update would fail before it writes. Returns a warning for every failure. */
+/** Predicts, in a preview, whether an update would fail before it writes. Any failure is only a warning. */
 export async function previewUpdate(
   state: WebhookState,
   inputs: WebhookInputs,

@@ -1,4 +1,4 @@
-/** What a program loads: the class. The lifecycle behind it is loaded when it is needed, from `provider.ts`. */
+/** The entry file for programs: only the class. The engine's process loads its lifecycle from `provider.ts`. */
 export {
   ApiChatWebhook,
   getApiChatWebhook,

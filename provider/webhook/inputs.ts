@@ -79,7 +79,7 @@ const SCHEMA = z.object({
     .optional(),
 });
 
-/** The inputs that a provider's configuration may give. */
+/** The inputs that a provider's configuration may set. */
 export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
 
 /** The inputs with defaults, and their problems and warnings, whose texts contain no secrets. */
@@ -91,8 +91,8 @@ interface Checked {
 }
 
 /**
- * Resolves the defaults and finds everything that is wrong at once. No I/O. Values that a preview does not know pass.
- * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
+ * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are
+ * accepted. The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;
@@ -133,7 +133,7 @@ export function checkWebhook(news: RawInputs, context: OperationContext): CheckR
   if (problem !== undefined)
     printWarning(
       news.name,
-      `several providers of this run would not see each other's webhooks: ${problem}; until that is fixed, do not ` +
+      `providers of the same run cannot see each other's webhooks: ${problem}; until that is fixed, do not ` +
         "move a webhook between providers, and declare each workspace once",
     );
   for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
@@ -183,7 +183,7 @@ function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): bool
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
+/** A URL with a query is secret: see webhook.ts. The preview itself shows a change of other URLs. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));

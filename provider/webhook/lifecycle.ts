@@ -97,7 +97,7 @@ function printAdoptedOrReplaced(
   printLine(name, `adopted ${formatUrl(webhookUrl)}, which was already registered; ${what}`);
 }
 
-/** Also says that `onExisting: "replace"` can be removed: if kept, it would replace the next one too. */
+/** Also says that `onExisting: "replace"` can be removed: if kept, it would replace the next webhook too. */
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
@@ -130,7 +130,7 @@ export async function lookBeforeUpdate(
   return seen;
 }
 
-/** Throws an {@link UnfinishedError} with the state to keep after a failure that may have registered it. */
+/** Throws {@link UnfinishedError} with the state to keep if a failed call may have registered the webhook. */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
   const { seen, ours } = found;
@@ -164,15 +164,15 @@ function stateOfAttempt(access: Access, { seen, ours }: Found): WebhookState | u
 }
 
 /**
- * Keeps someone else's webhook, with a warning, and one that the program still declares or that another state
- * holds, such as the replacement of this one.
+ * Does not remove someone else's webhook (with a warning), or one that the program still declares or that
+ * another state owns, such as the replacement of this one.
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;
   const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
-  // A create of the same resource may follow.
+  // A create of the same resource may follow, and needs the state.
   run.recordState(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
@@ -196,9 +196,9 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 }
 
 /**
- * Whether the registration is ours to delete. Throws `conflict` if it may be another workspace: a different API key may
- * lead there, and then our webhook would be orphaned; only the same bot rules that out. If nothing is registered, it
- * does not throw for a workspace that the program still declares.
+ * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
+ * workspace, which would leave our webhook orphaned; only the same bot rules that out. If nothing is
+ * registered, it does not throw for a workspace that the program still declares.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {
   const { name, applied } = state;
@@ -229,7 +229,7 @@ function warnOfAdopted({ name, baseUrl, applied }: WebhookState, problem: string
   const removal = removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(applied.url) });
   printWarning(
     name,
-    "the webhook stays: it was adopted, and another provider of this program may manage it, " +
-      `which cannot be seen: ${problem}; to remove it, run: ${removal}`,
+    "the webhook stays: it was adopted, and another provider of this program may manage it; " +
+      `this cannot be checked: ${problem}; to remove it, run: ${removal}`,
   );
 }

@@ -13,8 +13,8 @@ export interface Settling {
 }
 
 /**
- * Reports, under a resource that a preview is to create, what its create would find. A conflict rejects. The resource's
- * outputs are its inputs as check and the program's transforms have left them.
+ * Reports what the create of a resource would find, under that resource in the preview. Rejects on a
+ * conflict. The resource's outputs hold its inputs, changed by check and by the program's transforms.
  */
 export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
   const outputs = webhook as unknown as Record<string, Settling | undefined>;
@@ -24,7 +24,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
     return [input, value ?? undefined];
   });
   const inputs = { name, ...Object.fromEntries(await Promise.all(values)) } as WebhookInputs;
-  // Not shared by the resources: check finds two that declare one workspace, and a process may run several programs.
+  // Not shared: a process may run several programs, and check already finds two resources for one workspace.
   const run = new Run();
   run.configure({ config: { get: pulumi.runtime.getConfig } });
   const { seen, conflict, line } = await previewCreate(inputs, { run });
@@ -35,7 +35,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
   if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
     return pulumi.log.warn(`unless this replaces it, pulumi up will fail: ${message}`, webhook);
   await pulumi.log.error(message, webhook);
-  // A logged error alone fails only programs of the Automation API. The stack is what the SDK prints.
+  // A logged error alone fails only programs of the Automation API. The SDK prints the stack.
   const text = `${name}: ${conflict.code}`;
   throw Object.assign(new pulumi.ResourceError(text, webhook, true), { stack: text });
 }

@@ -1,6 +1,6 @@
 /**
- * A second entry file: what the provider process and the command line need. A program does not load it: it needs
- * zod and undici.
+ * A second entry file, for the provider process and the command line. Programs must not load it, because it
+ * loads zod and undici.
  */
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK_SPEC } from "./inputs.js";
 /** @internal zod's types stay out of the published declarations. */

@@ -27,8 +27,8 @@ import {
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
- * A difference is in `drift` and in the inputs, so that the next preview shows it; a changed key is reported
- * by diff, which the engine calls right away. Authorization and transport failures never mean "gone".
+ * Returns differences in `drift` and in the inputs, so that the next preview shows them; a changed key is
+ * reported by diff, which the engine calls next. Authorization and transport failures never mean "gone".
  */
 export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
   const { run } = context;
@@ -66,8 +66,8 @@ const compare = (
   expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
 
 /**
- * Like {@link readWebhook}, for an import or the `get` of an SDK. The ID is the base URL, or the resource's
- * own ID, its bot URL. The key is never read from the service; {@link IMPORTED_KEY} takes its place.
+ * Like {@link readWebhook}, for an import or the `get` of an SDK. The ID is the base URL, or the bot URL (a
+ * resource's own ID). The key is never read from the service; {@link IMPORTED_KEY} takes its place.
  */
 export async function importWebhook(
   { name, id }: { name: string; id: string },
@@ -87,7 +87,7 @@ export async function importWebhook(
   if (!seen) return {};
   if (botUrl !== undefined && baseUrl !== botUrl && !isSameBot(seen.botUrl, botUrl)) {
     const [at, bot, expectedBot] = [formatUrl(baseUrl), botCodeOf(seen.botUrl), botCodeOf(botUrl)];
-    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} of the id`;
+    const summary = `${at} reaches the bot ${bot}, not ${expectedBot} as in the ID`;
     const hints: Hint[] = [{ id: "configure_base_url" }];
     const facts = { at, bot, expectedBot };
     throw new ApiChatError("conflict", summary, { operation: "get-webhook", facts, hints });
@@ -98,7 +98,7 @@ export async function importWebhook(
   return { id: seen.botUrl, props, inputs };
 }
 
-/** The form of section 2.1. */
+/** The form of a bot URL in section 2.1. */
 const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
 
 /** The result of `getApiChatWebhook`, without the key and the values of a query. */

@@ -16,14 +16,14 @@ export interface OperationContext {
   urn?: string;
   /** Ends the operation at once. Its reason is the ApiChatError to report. */
   signal?: AbortSignal | undefined;
-  /** How long the engine waits for it (`customTimeouts`), in seconds. */
+  /** How long the engine waits for the operation (`customTimeouts`), in seconds. */
   limitSeconds?: number | undefined;
 }
 
 /** Identifies a resource within a run: its URN, or its name if the engine passes no URN (the dynamic provider). */
 export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
-/** Where the program declares a webhook, with the API key in force: the argument or the default. */
+/** A webhook that the program declares. Its API key is the argument or the default. */
 export type Declared = Record<"name" | "baseUrl" | "apiKey", string>;
 
 export interface Configuration {
@@ -33,8 +33,8 @@ export interface Configuration {
 
 /**
  * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
- * all provider processes of the run share them. Names do not count, because a program may move them to
- * another webhook. Everything else is for this process only, or secret.
+ * all provider processes of the run share them. Names do not count, because a program may move a name to
+ * another webhook. What is not in the log is secret, or used only by this process.
  */
 export class Run {
   readonly #log: RunLog;
@@ -51,12 +51,12 @@ export class Run {
     this.#log = log;
   }
 
-  /** Synchronous, because the SDK does not wait for it before it uses the provider. */
+  /** Must be synchronous, because the SDK uses the provider without waiting for this. */
   configure(configuration: Configuration): void {
     this.#configuration = configuration;
   }
 
-  /** Why this run's provider processes do not see each other's webhooks. */
+  /** Why this run's provider processes do not see each other's webhooks; undefined if they do. */
   get logProblem(): string | undefined {
     return this.#log.problem;
   }
@@ -84,7 +84,7 @@ export class Run {
     return apiKey;
   }
 
-  /** For reads and deletes, most likely first: after a rotation, only some of them are valid. */
+  /** The API keys to try for a read or delete, most likely first: after a rotation, only some are valid. */
   apiKeyCandidates(state: WebhookState, resource: string): string[] {
     const here = this.#declarationsOf(resource).filter(
       ({ baseUrl }) => canonicalUrl(baseUrl) === canonicalUrl(state.baseUrl),
@@ -122,7 +122,7 @@ export class Run {
     if (rival) {
       throw new ApiChatError(
         "conflict",
-        `${joinQuotedNames([rival.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
+        `${joinQuotedNames([rival.name, claim.name])} reach the same workspace, but a workspace has one webhook`,
         { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
       );
     }
@@ -138,8 +138,8 @@ export class Run {
   }
 
   /**
-   * Records the state that diff was given for a resource. If the program declares and does not change it, it owns its
-   * bot. A refresh also calls diff, but it declares nothing.
+   * Records the state that diff received. If the program declares the resource and does not change it, the
+   * state owns its bot. A refresh also calls diff, but declares nothing.
    */
   recordDiff(
     state: WebhookState,
@@ -156,7 +156,7 @@ export class Run {
     this.#states.set(state.applied.claimId, { state, resource, name });
   }
 
-  /** The name of another resource whose state registered this, if this run has seen that state. */
+  /** The name of another resource whose state registered this webhook, if this run has seen that state. */
   recordedBy(seen: Registration, { resource }: Claim): string | undefined {
     const others = [...this.#states.values()].filter((recorded) => recorded.resource !== resource);
     return others.find(({ state }) => isOurs(seen, state.applied))?.name;
@@ -172,8 +172,8 @@ export class Run {
   }
 
   /**
-   * Runs an operation while no other one on these workspaces is in progress, so that no create slips into a
-   * delete that has already read the registration.
+   * Runs an operation while no other operation on these workspaces is in progress, so that no create
+   * interferes with a delete that has already read the registration.
    */
   inTurn<T>(
     workspaces: readonly string[],
@@ -184,7 +184,7 @@ export class Run {
       signal?.throwIfAborted();
       return operation();
     };
-    // The same order for all operations, so that no two wait for each other.
+    // All operations use the same order, so that no two wait for each other.
     const keys = [...new Set(workspaces)].toSorted();
     return keys.reduce<() => Promise<T>>((next, key) => () => this.#queue.run(key, next), start)();
   }

@@ -45,7 +45,7 @@ export const warningsOfConfiguration = (
     const known = KEYS.find((one) => fold(one) === fold(key));
     if (known === undefined) return [];
     if (known !== key) {
-      return { text: `${key} in the configuration is not read`, hint: `it is spelled ${known}` };
+      return { text: `${key} in the configuration is not read`, hint: `use ${known}` };
     }
     if (known !== SETTINGS.apiKey.config || isSecret(key)) return [];
     return {

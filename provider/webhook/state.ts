@@ -5,10 +5,10 @@ import { describeFailure } from "../pulumi/provider-process.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { type Applied, type AppliedBy, type WantedWebhook, toApplied } from "../registration/index.js";
 
-/** The key in the inputs after a refresh found a different one. */
+/** Replaces the key in the inputs after a refresh has found a different key. */
 export const KEY_DRIFTED = "(the service holds another key)";
 
-/** The key after an import. It looks like a mask, so it is never set. */
+/** Replaces the key in the inputs after an import. It looks like a masked key, so it is never set. */
 export const IMPORTED_KEY = "*** write the registered key here ***";
 
 /** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
@@ -23,7 +23,7 @@ export interface WebhookInputs extends WantedWebhook {
 export interface DriftedProperty {
   /** The output that differs. */
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
-  /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
+  /** The last applied value. For a key, both values are "[secret]". Query values are hidden. */
   expected: string;
   /** The service's value, in the same format as `expected`. */
   actual: string;
@@ -35,7 +35,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raise it for a state that earlier releases cannot read; `requireWebhookState` then reads older ones. */
+/** Raise it if earlier releases cannot read a new state, and make `requireWebhookState` read older ones. */
 const STATE_VERSION: number = 1;
 
 export interface WebhookState extends WebhookInputs {
@@ -54,7 +54,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
   applied: toApplied(inputs, seen, by),
 });
 
-/** The URL that may be registered now counts as ours too. A replacement has its own claim. */
+/** Adds the URL that may be registered now, which counts as ours too. A replacement has its own claim. */
 export function withAttempt(
   state: WebhookState,
   { name, webhookUrl }: WebhookInputs,
@@ -71,7 +71,7 @@ export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
     STATE_VERSION,
-    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, " +
+    "a webhook cannot be read by its ID alone; use getApiChatWebhook() to read a registration, " +
       "or declare it as a new ApiChatWebhook: the same URL is adopted",
   );
   return stored;
@@ -100,7 +100,7 @@ export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void
   throw invalidFields([{ field: "webhookVerificationKey", text }], { operation: "set-webhook" });
 }
 
-/** Makes the engine keep the state of an unfinished operation, for an update. It prints only `reasons`. */
+/** Makes the engine keep an unfinished operation's state, for an update. The engine prints only `reasons`. */
 export class UnfinishedError extends Error {
   readonly id: string;
   readonly properties: WebhookState;

@@ -6,11 +6,11 @@ import type { OnExisting, Preflight } from "../registration/index.js";
 import type { Settling } from "./preview.js";
 import { SETTINGS, findApiKeys, findBaseUrl, warningsOfConfiguration } from "./settings.js";
 
-/** The webhook to register, and how. All but `webhookUrl` and the key have defaults. */
+/** The webhook to register. Every argument except `webhookUrl` and the key has a default. */
 export interface ApiChatWebhookArgs {
   /**
-   * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
-   * if it has a query. A change is applied in place.
+   * The URL to which the service sends handshakes and deliveries (section 4.3): absolute, http or https.
+   * Stored as a secret if it has a query. A change is applied in place.
    */
   webhookUrl: pulumi.Input<string>;
   /**
@@ -20,8 +20,8 @@ export interface ApiChatWebhookArgs {
   webhookVerificationKey: pulumi.Input<string>;
   /**
    * Address of the workspace's registration interface (section 4.1). Default: the configuration
-   * `apichat:baseUrl`, then the environment variable `APICHAT_BASE_URL`. A change must reach the same bot; to
-   * move, use a new name or `--replace`.
+   * `apichat:baseUrl`, then the environment variable `APICHAT_BASE_URL`. A changed URL must reach the same
+   * bot; to move to another workspace, use a new name or `--replace`.
    */
   baseUrl?: pulumi.Input<string | undefined>;
   /**
@@ -32,16 +32,16 @@ export interface ApiChatWebhookArgs {
   /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
-   * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass. "warn": a
-   * failure is only printed, for an endpoint that this machine cannot reach. "off": not tried.
+   * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass.
+   * "warn": a failure is only printed, for an endpoint that this machine cannot reach. "off": it is not tried.
    */
   preflight?: pulumi.Input<Preflight | undefined>;
   /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
-        /** The time limit of one call to the service with its retries, in seconds from 1 to 3600. Default 30. */
+        /** The time limit of one call to the service and its retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long endpoint and service may take to be ready, in seconds from 0 to 3600. Default 60. */
+        /** How long to wait for endpoint and service to be ready, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -63,15 +63,15 @@ export interface ApiChatWebhookArgs {
  * ```
  */
 export class ApiChatWebhook extends pulumi.CustomResource {
-  /** Where messages of the workspace's contacts are posted (section 4.2). Known in the preview of an update. */
+  /** The URL for messages of the workspace's contacts (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
-  /** The `webhook_status` of the service: `verified` after `up`, after a refresh perhaps another (section 3). */
+  /** The service's `webhook_status` (section 3): `verified` after `up`; a refresh may find another value. */
   declare readonly status: pulumi.Output<string>;
-  /** The registered webhook URL, as the program gave it; after a refresh, as the service shows it. */
+  /** The registered webhook URL, as the program set it; after a refresh, as the service returned it. */
   declare readonly webhookUrl: pulumi.Output<string>;
   /** Address of the workspace's registration interface (section 4.1). */
   declare readonly baseUrl: pulumi.Output<string>;
-  /** The shared secret (section 2.1), as the program gave it. Secret. */
+  /** The verification key (section 2.1), as the program set it. Secret. */
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
@@ -83,7 +83,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     const options = toOptions("ApiChatWebhook", opts);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, options);
     if (!pulumi.runtime.isDryRun()) return;
-    // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
+    // In the preview of an update, every output is unknown except the ID, which is the bot URL.
     this.botUrl = this.id;
     if (!hasMocks()) void previewIfNew(this, name);
   }
@@ -91,7 +91,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
 
 /** Only a resource to be created has no id in a preview. The SDK shows a rejection under the resource. */
 async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
-  // The program ends only after `done`.
+  // The program does not end before `done` is called.
   const done = pulumi.runtime.rpcKeepAlive();
   try {
     // Rejects if the resource could not be registered, which the SDK reports.
@@ -100,12 +100,12 @@ async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void
     const { reportCreate } = await import("./preview.js");
     await reportCreate(webhook, name);
   } finally {
-    // After the SDK has seen a rejection.
+    // Deferred, so that the SDK sees a rejection first.
     setImmediate(done);
   }
 }
 
-/** The default base URL, if it must be kept secret: check, which else resolves it, cannot mark a value. */
+/** The default base URL, if it must be secret. Otherwise check resolves it, but check cannot mark secrets. */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
@@ -115,7 +115,7 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
-/** Whether a value of the stack's configuration is secret. Not in the SDK's types; if it is missing, assume so. */
+/** Whether a value of the stack's configuration is secret. Assumes so if the SDK cannot tell. */
 function isConfigSecret(key: string): boolean {
   const { runtime } = pulumi as { runtime: { isConfigSecret?: (key: string) => boolean } };
   return runtime.isConfigSecret?.(key) ?? true;
@@ -147,7 +147,7 @@ export interface GetApiChatWebhookResult {
   webhookUrl: string;
   /** The `webhook_status` of the service (section 3). */
   status: string;
-  /** Where messages of the workspace's contacts are posted (section 4.2). */
+  /** The URL for messages of the workspace's contacts (section 4.2). */
   botUrl: string;
 }
 
@@ -158,8 +158,8 @@ const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**
- * Reads the registration of a workspace with get-webhook (section 4.1), in previews too, and before the same
- * `up` writes anything. Registers and changes nothing. Fails with an `ApiChatError`.
+ * Reads the registration of a workspace with get-webhook (section 4.1), even in a preview, and before the
+ * same `up` writes anything. Changes nothing. Fails with an `ApiChatError`.
  */
 export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
   if (hasMocks()) {

@@ -17,6 +17,6 @@ test("a misspelt argument causes a one-line error, and up warns of unencrypted a
   await project.run("config", "set-all", ...settings.flatMap((setting) => ["--plaintext", setting]));
   const output = await project.fails("up", "--yes", "--skip-preview");
   expect(output).toMatch(/warning: .*apichat:apiKey is unencrypted.*pulumi config set --secret/);
-  expect(output).toMatch(/warning: .*apichat:baseURL .*is not read; it is spelled apichat:baseUrl/);
+  expect(output).toMatch(/warning: .*apichat:baseURL .*is not read; use apichat:baseUrl/);
   expect(output).not.toContain(API_KEY);
 });

@@ -15,7 +15,7 @@ const modules = paths.filter((path) => !path.endsWith(".json"));
 const OF_OLDER_TEMPLATES = ["--module", "commonjs", "--moduleResolution", "node", "--noImplicitReturns"];
 
 const WITHOUT_SDK =
-  "@pulumi/pulumi is not installed, which programs with pulumi-apichat need; run: npm install @pulumi/pulumi@^3";
+  "@pulumi/pulumi, which programs with pulumi-apichat need, is not installed; run: npm install @pulumi/pulumi@^3";
 
 const FLEET = `import { runFleetCommand } from "pulumi-apichat/fleet";
 const workspaces = [{ name: "acme", baseUrl: "http://127.0.0.1:1/acme/apichat" }];

@@ -134,7 +134,9 @@ describe("a folder", () => {
       await destroy({ ...created, outs: { ...created.outs, dataDir } });
       expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
       expect(await readdir(dataDir)).toEqual([file]);
-      expect(run.lines).toEqual([`chat: warning: ${dataDir} belongs to another responder and is unchanged`]);
+      expect(run.lines).toEqual([
+        `chat: warning: ${dataDir} belongs to another responder and was not changed`,
+      ]);
     }
   });
 

@@ -121,7 +121,7 @@ test("a key without letters is not sent in a different case", async () => {
   const url = await startResponder("0123456789");
   const checks = await checkEndpoint({ url, verificationKey: "0123456789" });
   expect(checks.filter(({ result, rule }) => result !== "right" && rule !== 6)).toEqual([
-    { name: "handshake with the token in other case", rule: 2, result: "skipped", response: "" },
+    { name: "handshake with the token in a different case", rule: 2, result: "skipped", response: "" },
   ]);
 });
 
@@ -157,7 +157,7 @@ const UNSAFE: Mistake[] = [
   [
     "trims a token",
     { isToken: (token) => ACCEPTED.includes(token.trim()) },
-    ["handshake with blanks around the token"],
+    ["handshake with spaces around the token"],
   ],
   [
     "compares a token of another type as JavaScript's == and PHP's do",
@@ -190,7 +190,7 @@ const UNSAFE: Mistake[] = [
       isSigned: (signature, raw) =>
         signature !== "" && ACCEPTED.some((key) => `sha256=${hmacOf(key, raw)}`.startsWith(signature)),
     },
-    ["signature with nothing behind its prefix", "signature cut short"],
+    ["signature with nothing after its prefix", "signature cut short"],
   ],
   [
     "has an empty key for signatures",
@@ -259,7 +259,7 @@ test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", 
       raw.length > 0 && isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), signature),
   });
   expect(failed.map(({ result, name }) => [result, name])).toEqual([
-    ["wrong", "delivery with escapes as PHP writes them"],
+    ["wrong", "delivery with escapes in PHP's style"],
     ["wrong", "delivery with whitespace between its fields"],
     ["wrong", "delivery with a conversation id beyond 2^53"],
     ["unsafe", "delivery whose JSON was signed in another form"],

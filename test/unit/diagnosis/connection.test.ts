@@ -66,7 +66,7 @@ describe("a TLS connection", () => {
     [
       "a certificate for a different host",
       "tls_wrong_host",
-      /for another host name/,
+      /for a different host name/,
       () => startHttps("wrong-host"),
     ],
     ["an expired certificate", "tls_expired", /has expired/, () => startHttps("expired")],

@@ -88,9 +88,9 @@ test("does not migrate without `create`, or a version older than the first step"
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
-    "the program that keeps it converts it at its next start",
+    "the program that owns it will convert it at its next start",
   );
-  expect(open({ ...LATER, migrations: [] })).toThrow("a release in between converts it");
+  expect(open({ ...LATER, migrations: [] })).toThrow("convert it first with an intermediate release");
   expect(versionOf(path)).toBe(2);
 });
 

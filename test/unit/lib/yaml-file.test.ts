@@ -63,7 +63,7 @@ test.each([
     "places: []\nplaces: []\n",
     "2:1: the same field appears twice; remove one of them",
   ],
-  ["an open bracket", "places: [\n", "2:1: the indentation does not fit, or a bracket"],
+  ["an open bracket", "places: [\n", "2:1: the indentation is wrong, or a bracket"],
   ["two documents", "places: []\n---\nplaces: []\n", "2:1: a second document starts here"],
 ])("the failure names line, column and field of %s", (_, text, expected) => {
   expect(failureOf(text)).toMatch(`places.yaml:${expected}`);

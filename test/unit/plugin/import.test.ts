@@ -18,12 +18,12 @@ async function startRegistered(): Promise<Acme> {
 test("accepts the base URL, or the bot URL of the configured workspace", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
-  expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The id may be/s);
+  expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID may be/s);
   await plugin.configure({ apiKey: secret(API_KEY), baseUrl: acme.baseUrl });
   const byBotUrl = await webhook.read(acme.botUrl);
   expect(byBotUrl).toMatchObject({ id: acme.botUrl, inputs: { baseUrl: acme.baseUrl } });
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
-  const details = /reaches the bot \w+, not \w+ of the id.*The id may be/s;
+  const details = /reaches the bot \w+, not \w+ as in the ID.*The ID may be/s;
   expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
 });
 
@@ -44,6 +44,6 @@ test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
     const needs = /version 2, .* reads version 1: install pulumi-apichat 9\.9\.9 or newer/;
     expect((await failureOf(read("id", later))).details).toMatch(needs);
     expect((await failureOf(diff("id", later, {}))).details).toMatch(needs);
-    expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its id");
+    expect((await failureOf(read("id", { host: "x" }))).details).toContain("cannot be read by its ID");
   },
 );

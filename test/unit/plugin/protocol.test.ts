@@ -102,8 +102,8 @@ describe("the configuration", () => {
 
   test.each<[Marked, name: string, warnings: RegExp]>([
     [{ baseUrl: "https://platform.example/", version: "0.1.0" }, "default", /^$/],
-    [{ baseURL: "https://a.example/" }, "default", /^apichat:baseURL .*; it is spelled apichat:baseUrl$/],
-    [{ api_key: secret(API_KEY) }, "default_0_1_0", /^apichat:api_key .*; it is spelled apichat:apiKey$/],
+    [{ baseURL: "https://a.example/" }, "default", /^apichat:baseURL .*; use apichat:baseUrl$/],
+    [{ api_key: secret(API_KEY) }, "default_0_1_0", /^apichat:api_key .*; use apichat:apiKey$/],
     [{ api_key: secret(API_KEY) }, "explicit", /^$/],
   ])("causes warnings about misspelled names: %j of the provider %s", async (news, name, warnings) => {
     await checkConfig(news, name);

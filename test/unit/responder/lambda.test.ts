@@ -60,6 +60,8 @@ test("An event that is not an HTTP request is rejected with the list of supporte
   const message = { requestContext: { connectionId: "c", eventType: "MESSAGE" }, body: "secret" };
   for (const event of [{ Records: [{ messageId: "1" }] }, message, {}, null, "secret"]) {
     const refusal = handler(event as unknown as LambdaHttpEvent);
-    await expect(refusal).rejects.toThrow(/^toLambdaHandler: takes events of API Gateway .*function URLs/);
+    await expect(refusal).rejects.toThrow(
+      /^toLambdaHandler: accepts only events of API Gateway .*function URLs/,
+    );
   }
 });

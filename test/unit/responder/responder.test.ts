@@ -60,7 +60,7 @@ const fail = (error: unknown) => (): never => {
 const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
 const KEY_COUNT_REASON =
-  "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
+  "must be at most 32 keys, got 33, derived ones included; remove the keys that no longer sign deliveries";
 
 describe("keys from a function", () => {
   it("are read for each request, with its method, URL and headers, and may be a promise of bytes", async () => {
@@ -81,7 +81,7 @@ describe("keys from a function", () => {
   });
 
   it.each<[report: string, verificationKeys: () => string[] | Promise<string[]>]>([
-    ["verificationKeys has failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
+    ["verificationKeys failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
   ])("cause a 500 and a report without keys if they are wrong: %s", async (report, verificationKeys) => {
@@ -106,7 +106,7 @@ it("responds with 500 to a handshake whose handler fails, and reports it without
   const request = createHandshake({ verificationKey: KEY, url });
   const response = await respond(request, { onHandshake: fail(new Error(`no room for ${KEY}`)) });
   expect(await readCode(response)).toEqual([500, "handler_failed"]);
-  expect(logged.mock.calls).toEqual([[expect.stringContaining("onHandshake has failed: Error: no room")]]);
+  expect(logged.mock.calls).toEqual([[expect.stringContaining("onHandshake failed: Error: no room")]]);
 });
 
 const KEYS_REASON = /^verificationKeys: pass a non-empty/;

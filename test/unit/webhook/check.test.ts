@@ -173,5 +173,5 @@ test("warns once if the provider processes of a run cannot share their facts", a
   startRun({}, memoryLog("/state is open to other users"));
   await check(VALID);
   await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });
-  expect(lines).toEqual([expect.stringMatching(/^acme: warning: several providers .*\/state is open to/)]);
+  expect(lines).toEqual([expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open/)]);
 });

@@ -89,7 +89,7 @@ describe("read", () => {
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
       expect((await failureOf(call(state))).message).toMatch(
-        /HTTP 404.*Check baseUrl\. If the workspace no longer exists, pulumi state delete <urn>$/,
+        /HTTP 404.*Check baseUrl\. If the workspace no longer exists, run pulumi state delete <urn>$/,
       );
     }
   });
