@@ -41,7 +41,7 @@ export const upCommand = (source: FleetSource): Command =>
     {
       about: `It prints the plan on stderr, then prompts. Without a terminal, pass --yes. Answering no exits
 with 1. If there is nothing to do, it does not prompt. One failing workspace does not stop the others. After a
-run that was interrupted or had failures, run up again: what is done stays done.`,
+run that was interrupted or had failures, run up again: finished work is kept.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json > up.json"],
       asks: true,
       work: upOnFleet,
@@ -58,7 +58,7 @@ async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOp
   return session.report((given) => fleet.up({ ...given, ...options }));
 }
 
-/** Shows the plan on stderr: stdout is for the report. Throws if it failed: it is then unknown what would be done. */
+/** Shows the plan on stderr: stdout is for the report. Throws if the plan failed, because it may be incomplete. */
 async function planFirst({ fleet, program, run, signal }: Session, options: UpOptions): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
   process.stderr.write(renderReport(plan, program, paintOnStderr));
@@ -66,7 +66,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   if (plan.outcome !== "done") {
     throw new Error(
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; ` +
-        "fix what it names, or run up --skip-plan",
+        "fix what it reports, or run up --skip-plan",
     );
   }
   return plan;

@@ -81,7 +81,7 @@ it("shows no API key that the engine prints", async () => {
 it("rejects destroy after a killed up, until an up has adopted the created webhooks", async () => {
   const run = await openEngine();
   await answer("kill -9 $$");
-  expect((await run("up")).failures[0]?.message).toBe("pulumi ended by a signal");
+  expect((await run("up")).failures[0]?.message).toBe("pulumi was ended by a signal");
   expect((await run("destroy")).failures[0]?.message).toContain("run up first");
   await answer("exit 1");
   await run("up");
@@ -108,7 +108,7 @@ describe("the reason of a command that failed", () => {
       { errors: "error: failed to load checkpoint: EOF" },
       /^failed .*-empty -delete$/,
     ],
-    ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
+    ["the exit code alone", {}, /^pulumi exited with code 1$/],
   ])("is %s", (_, end, message) => {
     const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
     expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);

@@ -46,7 +46,7 @@ describe("a run over stacks, on a fake engine", () => {
 
     expect(report).toMatchObject({
       outcome: "stopped",
-      stoppedBy: "3 failures, the most allowed",
+      stoppedBy: "3 failures, the limit",
       skipped: [2, 3].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,

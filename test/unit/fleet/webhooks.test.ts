@@ -37,14 +37,14 @@ const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyW
 });
 
 test.each([
-  ["nothing", () => undefined, /it must return an object/],
-  ["a promise", () => Promise.resolve({}), /it must return an object that is not a promise/],
+  ["nothing", () => undefined, /it must return a plain object/],
+  ["a promise", () => Promise.resolve({}), /it must return a plain object, not a promise/],
   ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
   ["no key", withArguments({ webhookVerificationKey: undefined }), /webhookVerificationKey must be a string/],
   [
     "its own rotation",
     withArguments({ webhookVerificationKey: { rotation: "2026-12" } }),
-    /webhookVerificationKey\.rotation must be absent/,
+    /webhookVerificationKey\.rotation must not be set/,
   ],
   [
     "a promise within",
