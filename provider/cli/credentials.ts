@@ -9,18 +9,18 @@ import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
-const USE_KEY = "use the key alone, as the endpoint has it";
+const USE_KEY = "use only the key, exactly as the endpoint has it";
 
 interface SecretSource {
   label: string;
   /** The option that names the file. */
   fileFlag: string;
   variable: string;
-  /** How to fix a malformed one. */
+  /** How to fix a malformed secret. */
   hint: string;
 }
 
-/** `fileOption`: the option as commander gives it. */
+/** `fileOption`: the option's name in the options that commander returns. */
 const SECRETS = {
   apiKey: {
     label: "API key",
@@ -73,7 +73,7 @@ const ADDRESSES = {
 
 type AddressKind = keyof typeof ADDRESSES;
 
-/** The options that {@link addCredentialOptions} adds, as commander gives them. */
+/** The options that {@link addCredentialOptions} adds, as commander returns them. */
 export type CredentialOptions = Partial<
   Record<AddressKind | (typeof SECRETS)[SecretKind]["fileOption"], string>
 >;
@@ -114,8 +114,8 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, else from the environment. Malformed ones are
- * thrown as a UsageError that shows nothing of them.
+ * The credentials of one run of a command, from the options, else from the environment. A malformed one throws
+ * a UsageError, which does not contain it.
  */
 export class Credentials {
   readonly #options: CredentialOptions;
@@ -165,7 +165,7 @@ export class Credentials {
   }
 }
 
-/** How to get the settings that the project in this folder may have. Empty without one. */
+/** A hint how to read the settings from the Pulumi project in this folder; empty if there is no project. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +

@@ -44,7 +44,7 @@ export async function postDelivery(
 
 function describePostError(error: unknown): string {
   if (!(error instanceof PostError)) throw error;
-  if (error.failure === "aborted") return "ended by Ctrl-C";
+  if (error.failure === "aborted") return "stopped by Ctrl-C";
   const isRefused = connectionCode(error) === "ECONNREFUSED";
   return error.message + (isRefused ? "; is your program running, and on this port?" : "");
 }

@@ -63,7 +63,7 @@ const hideValues = (line: string): string =>
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));
 
 export function reportInterruption(): void {
-  if (wantsJson()) printError({ code: "interrupted", message: "ended by Ctrl-C" });
+  if (wantsJson()) printError({ code: "interrupted", message: "stopped by Ctrl-C" });
   else note("interrupted");
 }
 

@@ -6,7 +6,7 @@ import { toJsonLine } from "../../lib/plain-text.js";
 import { formatEvent } from "./event-lines.js";
 import { type EmulatorCliOptions, toEmulatorOptions } from "./settings.js";
 
-/** Starts the emulator, prints where everything is, and then a line for each event. */
+/** Starts the emulator, prints its addresses, and then a line for each event. */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator> {
   const { json = false, quiet = false } = options;
   const { settings, generated } = await toEmulatorOptions(options);

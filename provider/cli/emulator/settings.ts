@@ -5,7 +5,7 @@ import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
 import { isLoopback } from "../../lib/url.js";
 
-/** The options of `apichat emulator` without the open points, as commander gives them. */
+/** The options of `apichat emulator` without the open points, as commander returns them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
   /** Default: the port after `port`, or any free one. */
@@ -27,7 +27,7 @@ const TOKEN = {
   label: "token",
   fileFlag: "--token-file",
   variable: "APICHAT_EMULATOR_TOKEN",
-  hint: "give the token alone",
+  hint: "use only the token",
 };
 
 /**

@@ -15,7 +15,7 @@ export interface ForwardEvent extends PostEnd {
   url: string;
 }
 
-/** What `--json` prints: first where it listens, then each request. */
+/** What `--json` prints: first the URL that it listens on, then each request and forward. */
 export type ListenEvent =
   { type: "listening"; at: string; url: string; forwardTo: string | null } | ReceivedRequest | ForwardEvent;
 
