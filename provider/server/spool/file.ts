@@ -67,7 +67,7 @@ export class SpoolFile {
     return this.write(() => this.retryWaiting(workspaces));
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts again. */
+  /** Dead letters keep their IDs and their original position, and their age starts over. */
   replay(choice: DeadLetterChoice): number {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
   }

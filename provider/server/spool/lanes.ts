@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** For one workspace, which never gets more than half of what is free. */
+  /** For one workspace, which never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }
@@ -69,7 +69,7 @@ export class Lanes {
   }
 
   /**
-   * Returns how many attempts a workspace may begin: too few for hanging targets to use all. A workspace whose last
+   * Returns how many attempts a workspace may begin, so that hanging targets cannot use all. A workspace whose last
    * attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
