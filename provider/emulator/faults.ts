@@ -4,12 +4,12 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
- * set-webhook makes (section 6.1), or one attempt of a delivery (section 6.2).
+ * set-webhook performs (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made first. Default false: it is not made, or with `delayMs` after the delay. */
+  /** Whether the change is made first. Default false: it is not made, or, with `delayMs`, made after the delay. */
   afterChange: z.boolean().optional(),
 };
 
@@ -23,7 +23,7 @@ const statusFault = z.strictObject({
   ...afterward,
 });
 const delayFault = z.strictObject({
-  /** How much later, in milliseconds. */
+  /** The delay, in milliseconds. */
   delayMs: z.number().min(0).max(MAX_TIMER_MS),
   ...afterward,
 });
@@ -105,11 +105,11 @@ export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
-  /** Removes it: `DELETE /_emulator/faults/{id}`. */
+  /** Identifies the rule, such as in `DELETE /_emulator/faults/{id}`. */
   id: string;
-  /** How many more calls it applies to; null if unlimited. */
+  /** How many more calls the fault applies to; null if unlimited. */
   left: number | null;
-  /** How many calls it applied to. */
+  /** How many calls the fault has applied to. */
   matched: number;
 }
 

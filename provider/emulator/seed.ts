@@ -34,7 +34,7 @@ const seedWorkspace = workspaceOptions
       return "";
     };
     const readKey = (): string => {
-      if (apiKeyEnv === undefined) return apiKey ?? reject("apiKey", "is missing; write it, or apiKeyEnv");
+      if (apiKeyEnv === undefined) return apiKey ?? reject("apiKey", "is missing; set it, or apiKeyEnv");
       if (apiKey !== undefined)
         return reject("apiKeyEnv", "cannot be combined with apiKey; use one of the two");
       return (

@@ -22,7 +22,7 @@ import {
   type WorkspaceChange,
 } from "./workspaces.js";
 
-/** What a handle shows as it is in memory. */
+/** The properties that a handle reads from memory. */
 const SHOWN = ["name", "apiKey", "flowApiKey", "mayManageFlow", "flow", "botCode", "flowNs"] as const;
 
 /** A workspace of the emulator, for tests. */

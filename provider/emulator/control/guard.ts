@@ -13,20 +13,22 @@ export const PAGE_PATH = "/_emulator/";
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
   if (!isOwnHost(settings, incoming, host)) {
-    throw forbidden("the Host header names another server; open the emulator at the address it listens on");
+    throw forbidden(
+      "the Host header names a different server; open the emulator at the address it listens on",
+    );
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
-    throw forbidden("the request comes from a page of another origin");
+    throw forbidden("the request comes from a page of a different origin");
   }
   const isElsewhere = site === "cross-site" || site === "same-site";
   if (isElsewhere && !isFollowedLink(incoming))
-    throw forbidden("the request comes from a page of another site");
+    throw forbidden("the request comes from a page of a different site");
 }
 
 function isOwnHost({ host: listening }: Settings, { socket }: IncomingMessage, host: string): boolean {
   const url = URL.parse(`http://${host}`);
   if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
-  // The names of other addresses are unknown; the token protects those.
+  // The host names of other addresses are unknown; the token protects them.
   if (!isLoopback(listening)) return true;
   return isLoopback(url.hostname) && Number(url.port || 80) === socket.localPort;
 }

@@ -10,7 +10,7 @@ import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, Workspa
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
 export interface ConversationView extends Omit<ConversationRecord, "messages"> {
-  /** How many messages of it are kept. */
+  /** How many of its messages are kept. */
   messageCount: number;
 }
 
@@ -67,6 +67,6 @@ export interface ControlError {
 
 /**
  * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each event. A changed record is sent
- * again, complete. After `reset` everything must be read again.
+ * again, complete. After `reset`, a client must read everything again.
  */
 export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

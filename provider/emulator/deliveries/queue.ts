@@ -4,7 +4,7 @@ import { pause } from "../service/outgoing.js";
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {
-  /** Makes the delivery. `again` means that no other delivery may overtake it any more. */
+  /** Performs the delivery. `again` means that no other delivery may overtake it any more. */
   perform: (again: boolean) => Promise<TurnEnd>;
   finish: () => void;
 }

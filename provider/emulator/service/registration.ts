@@ -147,7 +147,7 @@ function presentConfiguration(
   };
 }
 
-/** Parsing lowers the host and drops a default port. */
+/** Parsing converts the host to lower case and drops a default port. */
 function toNormalUrl(text: string): string {
   const url = URL.parse(text);
   return url === null ? text : `${url.origin}${url.pathname.replace(/\/$/, "")}${url.search}`;

@@ -79,7 +79,7 @@ function Words({ children }: { children: string }) {
 
 const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
 
-/** Leads to the delivery on the wire. */
+/** A link to the delivery in the wire panel. */
 function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delivery" | "verdict">) {
   if (delivery === null) return <span class="bad">not delivered: no webhook registered</span>;
   const verdict = known ?? "pending";
