@@ -22,7 +22,7 @@ const keys = new ssm.Parameter("verification-keys", {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-// FIFO, so that the deliveries of one conversation stay in order. High throughput: the limits count for each
+// FIFO, so that the deliveries of one conversation stay in order. High throughput, so that the limits apply per
 // conversation.
 const fifo = {
   fifoQueue: true,

@@ -30,6 +30,6 @@ function failForMissingKeys(names: readonly string[], byName: Record<string, str
     .filter((name) => !byName[name])
     .map((name) => `openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.${name}`);
   throw new pulumi.RunError(
-    ["Workspaces without a verification key. Make them with:", ...commands].join("\n  "),
+    ["These workspaces have no verification key. Create the keys with:", ...commands].join("\n  "),
   );
 }

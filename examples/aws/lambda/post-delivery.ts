@@ -25,7 +25,7 @@ export async function postDelivery(target: string, { id, headers, body }: Queued
   }
 }
 
-/** `fetch` has the reason in `cause`. */
+/** `fetch` puts the reason into `cause`. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `${String(error)}${cause}`;

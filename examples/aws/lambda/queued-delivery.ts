@@ -1,6 +1,6 @@
 /** A verified delivery on its way through the queue. */
 export interface QueuedDelivery {
-  /** Made once, when the delivery is accepted; the target sees it in `x-apichat-delivery-id`. */
+  /** Generated once, when the delivery is accepted; the target receives it in `x-apichat-delivery-id`. */
   id: string;
   /** The headers that are forwarded with the body. */
   headers: [name: string, value: string][];
