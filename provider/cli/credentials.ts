@@ -114,8 +114,8 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, else from the environment. A malformed one throws
- * a UsageError, which does not contain it.
+ * The credentials of one run of a command, from the options, else from the environment. If one is malformed,
+ * its method throws a UsageError, which does not contain it.
  */
 export class Credentials {
   readonly #options: CredentialOptions;
@@ -165,7 +165,7 @@ export class Credentials {
   }
 }
 
-/** A hint how to read the settings from the Pulumi project in this folder; empty if there is no project. */
+/** A hint on how to read the settings from the Pulumi project in this folder; empty if there is no project. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
@@ -182,7 +182,7 @@ export async function readGiven(source: SecretSource, path: string | undefined):
   });
   const warning = warningOfMode(path, `the ${label}`);
   if (warning !== undefined) warn(warning);
-  // A key may look like a number or a word of JSON, but not like a list or an object.
+  // A key may parse as a JSON number or word, but not as a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} contains JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
@@ -194,7 +194,7 @@ function requireValid({ hint }: SecretSource, name: string, secret: string): str
   return secret;
 }
 
-/** The two are easily mixed up: both come from the service, and both mention apichat. */
+/** A base URL and a bot URL are easily mixed up: both come from the service, and both contain "apichat". */
 function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;

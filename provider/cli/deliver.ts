@@ -55,7 +55,7 @@ interface DeliverOptions {
   json?: boolean;
 }
 
-/** Sends one delivery once, prints the status of the response, and returns the exit code: any 2xx is success. */
+/** Sends a delivery once, prints the status of the response, and returns the exit code: any 2xx is success. */
 export async function deliverOnce(
   { to, requestSeconds, json }: DeliverOptions,
   headers: Iterable<readonly [name: string, value: string]>,

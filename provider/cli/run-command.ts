@@ -23,7 +23,7 @@ export async function runToExit(
   await endProcess(
     await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
       if (!signal.aborted) return reportError(error);
-      // An open prompt ends its line first.
+      // Let an open prompt end its line first.
       await nextTurn();
       reportInterruption();
       return EXIT.interrupted;
@@ -32,8 +32,8 @@ export async function runToExit(
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, or when the reader of stdout has gone, so that a command that runs
- * until then can finish cleanly. A second signal ends the process at once, with exit code 1.
+ * Resolves at the first Ctrl-C or SIGTERM, or when stdout is closed, so that a long-running command can finish
+ * cleanly. A second signal ends the process at once, with exit code 1.
  */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {

@@ -172,7 +172,7 @@ function createState(settings: Settings, closing: AbortSignal): EmulatorState {
  */
 const KEEP_ALIVE_MS = 100;
 
-/** The maximum if the endpoint announces how long it keeps a connection: undici stays 2 seconds below that. */
+/** The maximum if the endpoint announces a keep-alive time, from which undici subtracts 2 seconds. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {

@@ -39,7 +39,7 @@ const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSW
  * A fault of a call to the registration interface, or of a message on `bot_url`:
  * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless
  *   `afterChange`.
- * - `{ delayMs }`: the response is late. The change is made after the delay; with `afterChange`, before it.
+ * - `{ delayMs }`: the response is delayed. The change is made after the delay; with `afterChange`, before it.
  * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless
  *   `afterChange`.
  * - `broken-json`, `html`, `truncated`: the change is made; the response is cut JSON, an HTML page, or a body that ends
@@ -166,7 +166,7 @@ export class FaultList {
       if (view.left !== null) view.left -= 1;
       view.matched += 1;
       this.#onChange(this.views);
-      // It was checked when the rule was added.
+      // The fault was checked when the rule was added.
       return view.fault as FaultOf<Operation>;
     }
     return undefined;

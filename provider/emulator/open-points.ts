@@ -117,7 +117,7 @@ export const OPEN_POINTS = {
     php: "as PHP writes it, with \\/ and \\u00e9",
   }),
   deliveryAttempts: amount("count", "6.2", "how many times a delivery is attempted", 1, { max: 100 }),
-  deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt, then doubled", 1000, FROM_0),
+  deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt; doubles each time", 1000, FROM_0),
   deliveryTimeoutMs: amount("ms", "8", "time limit of one attempt", 5000),
   defaultAction: choice("2.4", "default_action of the cards in the flow menu", "null", {
     null: "null",

@@ -81,7 +81,7 @@ export const emulatorOptions = z.strictObject({
   ...switches,
 });
 
-/** Where the emulator listens, its workspaces, and its readings of what the specification does not say. */
+/** Where the emulator listens, its workspaces, and its readings of the specification's open points. */
 export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 
 /** The options with every default filled in. */

@@ -39,7 +39,7 @@ const seedWorkspace = workspaceOptions
         return reject("apiKeyEnv", "cannot be combined with apiKey; use one of the two");
       return (
         process.env[apiKeyEnv] ||
-        reject("apiKeyEnv", "names an environment variable that is not set or empty; set it")
+        reject("apiKeyEnv", "names an environment variable that is unset or empty; set it")
       );
     };
     return { ...given, apiKey: readKey() };

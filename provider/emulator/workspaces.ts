@@ -160,7 +160,7 @@ export function readConfiguration(workspace: WorkspaceState): WebhookConfigurati
   return registration && { ...registration, bot_url: botUrlOf(workspace) };
 }
 
-/** Registers, like a successful set-webhook; with null removes the registration, like delete-webhook. */
+/** Registers, like a successful set-webhook; with null, removes the registration, like delete-webhook. */
 export function register(
   workspace: WorkspaceState,
   registration: RegisteredWebhook | null,

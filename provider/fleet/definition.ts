@@ -75,7 +75,7 @@ const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'omit it fo
 
 /** The entries of a list in the definition are checked by their own shape. */
 const definitionShape = z.strictObject({
-  // It is part of the names of Pulumi stacks.
+  // The name is part of the names of Pulumi stacks.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
   stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom<FleetDefinition["workspaces"]>(

@@ -115,7 +115,7 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks explain why the run failed. The last of the others only says that it failed. */
+/** Failures of webhooks explain why the run failed. Of the others, the last only says that it failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;

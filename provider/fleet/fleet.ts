@@ -15,7 +15,7 @@ import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
-/** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/reference/figures.md. */
+/** How many workspaces a stack of a new fleet has by default: see docs/reference/figures.md. */
 const WORKSPACES_PER_STACK = 500;
 
 /**
@@ -36,7 +36,7 @@ export interface Fleet {
   plan(options?: UpOptions): Promise<FleetPlan>;
   /** Deploys the list to every stack, then updates the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
-  /** Records what the service returns in the states of the stacks. */
+  /** Records in the states of the stacks what the service returns. */
   refresh(options?: RunOptions): Promise<FleetReport>;
   /** Removes all webhooks and all stacks of the fleet. */
   destroy(options?: RunOptions): Promise<FleetReport>;

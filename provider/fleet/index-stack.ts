@@ -61,7 +61,7 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   const text =
     `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook ` +
     `(${listNames(removals)}). Nothing was changed. If the list was truncated, fix it; ` +
-    "raise this only to remove their webhooks";
+    "otherwise, raise the limit";
   throw invalidFields([{ field: "maxRemovals", text }]);
 }
 

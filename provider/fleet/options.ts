@@ -31,7 +31,7 @@ export interface UpOptions extends RunOptions {
 export interface RotateOptions extends RunOptions {
   /** The rotation's name. Default: the first of `rotations`, an unfinished rotation, or today's date (UTC). */
   rotation?: string;
-  /** How many stacks are in each wave after the first, which is one stack alone. Default: `stacksAtOnce`. */
+  /** How many stacks each wave has, except the first, which has one. Default: `stacksAtOnce`. */
   waveSize?: number;
 }
 
@@ -74,7 +74,7 @@ export type FleetEvent =
       stack: string;
       /** A line that the provider or the engine printed. */
       line: string;
-      /** The workspace, if the provider printed it. */
+      /** The workspace, if the provider printed the line. */
       workspace?: string;
     }
   | {
@@ -116,7 +116,7 @@ export const optionsShape = z.strictObject({
 const runShape = optionsShape.omit({ refresh: true, maxRemovals: true, rotation: true, waveSize: true });
 const upShape = optionsShape.omit({ rotation: true, waveSize: true });
 
-/** The options that each action accepts. If it ignored others, it could do more than the caller expects. */
+/** The options that each action accepts. Ignoring others could make a run do more than its caller expects. */
 export const OPTIONS_OF: Record<FleetAction, z.ZodType> = {
   plan: upShape,
   up: upShape,

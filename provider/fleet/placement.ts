@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
- * Returns the index of the stack. Only the name and the count decide, so a new or removed workspace moves no other.
+ * Returns the index of the stack. Only the name and the count decide, so adding or removing a workspace moves no other.
  * With rendezvous hashing, a larger count moves only the workspaces of the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {

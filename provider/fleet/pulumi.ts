@@ -14,7 +14,7 @@ export interface PulumiCall {
   folder: string;
   /** Set in addition to the variables of this process. */
   environment: Readonly<Record<string, string>>;
-  /** Asks the engine once to stop: it finishes its current steps and writes the state. */
+  /** When it fires, the engine is asked once to stop: it finishes its current steps and writes the state. */
   signal?: AbortSignal;
   /** With `--json`: called for every event. If it throws, the engine is asked to stop, and the call rejects. */
   onEvent?: (event: EngineEvent) => void;
@@ -37,7 +37,7 @@ const running = new Set<ChildProcess>();
 // No engine outlives this process. The locks of their stacks may remain.
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** Runs the `pulumi` on PATH until it exits. If there is none, rejects with how to install it. */
+/** Runs the `pulumi` on PATH until it exits. If there is none, rejects with instructions to install it. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const { args, folder, environment, signal, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
@@ -54,7 +54,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   if (child.pid === undefined) await ended;
   running.add(child);
   const begun = once(child.stdout, "data");
-  // Interrupt only once, and only after the engine listens for it: an earlier signal would kill it.
+  // Interrupt only once, and only after the engine has begun to listen: an earlier signal would kill it.
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
       // Windows has no such signal: Node would kill the engine, which would leave its lock and no state.

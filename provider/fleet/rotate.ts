@@ -31,7 +31,7 @@ export interface RotationWave {
  * key, which the receiver still accepts. For all others, run the same rotation again.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
-  /** The name of the rotation; the same name continues it. */
+  /** The name of the rotation. To continue the rotation, use the same name. */
   rotation: string;
   /** In order; waves that were not started are `stopped`. */
   waves: RotationWave[];

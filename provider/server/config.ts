@@ -108,7 +108,7 @@ export function rejectTogether(values: Values, context: z.RefinementCtx): void {
 }
 
 /**
- * Yields problems of several fields: missing keys, equal paths. Any field may be invalid, or not known in a preview.
+ * Yields problems that involve several fields: missing keys, equal paths. Any field may be invalid, or not known yet.
  * Yields undefined before each workspace, so that other work can run in between.
  */
 function* problemsTogether({
@@ -182,7 +182,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a configuration file: JSON of the shape of {@link FileConfig}, with paths relative to its folder.
+ * Reads a configuration file: JSON with the shape of {@link FileConfig}, with paths relative to its folder.
  * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
@@ -251,7 +251,7 @@ async function readKey(source: KeySource, folder: string): Promise<string> {
 
 /**
  * Returns the derived keys first, starting with the current ones. They are derived when they are needed, because
- * deriving those of 30,000 workspaces with the configuration would take seconds.
+ * deriving the keys of 30,000 workspaces up front would take seconds.
  */
 export async function keysOf(
   { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,

@@ -50,7 +50,7 @@ const SPOOL_PAUSE_MS = 1_000;
 /**
  * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation,
  * with conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
- * deliveries become dead letters. Starts with its first plan. The spool decides what to forward, and when.
+ * deliveries become dead letters. Forwards nothing before its first plan. The spool decides what is due.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -110,7 +110,7 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /** Repeats a write until it succeeds, or the forwarder gives up: it may fail while the disk is full. */
+  /** Repeats a write until it succeeds, or the forwarder gives up: a write may fail while the disk is full. */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {

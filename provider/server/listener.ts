@@ -28,7 +28,7 @@ const LIMITS = {
   requestMs: 20_000,
   /** How often both limits are checked. */
   checkEveryMs: 1_000,
-  /** How long idle connections stay open after `close`: longer than a request takes to cross the world. */
+  /** How long idle connections stay open after `close`: longer than a request takes to arrive. */
   lingerMs: 500,
   /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
@@ -83,7 +83,7 @@ export async function startListener(
 }
 
 async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Promise<void> {
-  // Not the HTTP server's own close, which immediately closes idle connections, even if a request is on its way.
+  // The HTTP server's own close would immediately close idle connections, even if a request is on its way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const idleFromMs = performance.now() + lingerMs;
   const idle = setInterval(() => {

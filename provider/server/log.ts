@@ -21,7 +21,7 @@ export type LogSink = (line: string) => void;
 const SAME_LINE_MS = 10_000;
 
 /**
- * JSON lines: `time`, `level`, `event`, then the fields. Redacts nothing: a field must not contain what a
+ * JSON lines: `time`, `level`, `event`, then the fields. Does not redact: a field must not contain what a
  * sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces
  * would take seconds. Why not pino: it is as fast, but has 13 packages and makes a start 67 ms longer.
  */

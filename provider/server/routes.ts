@@ -41,7 +41,7 @@ const HEALTH_MS = 2_000;
 /** How long a health check waits for the disk, in milliseconds. */
 const HEALTH_WAIT_MS = 500;
 
-/** Whether to send requests here, and whether a restart would help. */
+/** `ready`: whether to send requests here. `health`: whether a restart would help. */
 type Probe = "ready" | "health";
 
 /**

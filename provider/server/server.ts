@@ -68,7 +68,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
   for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
-/** Adds to `undos` how to undo each step; the stop runs them in reverse order. */
+/** Adds a function to `undos` for each step; the stop calls them in reverse order. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   const loaded = await loadConfig(configFile);
@@ -156,7 +156,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const report = (error: unknown): void =>
     log.limited("error", "not checked", dataDir, { error: messageOfError(error) });
 
-  /** On a full disk the announcement is written later, once forwarding has made room for it. */
+  /** On a full disk, the announcement is written later, once forwarding has made room for it. */
   const announce = async (announcement: Instance): Promise<void> => {
     try {
       await writeInstance(dataDir, announcement);
@@ -182,7 +182,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  // Before anything is forwarded: a start that fails has changed nothing.
+  // Announce before anything is forwarded, so that a failed start has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });

@@ -45,7 +45,7 @@ function problemOfKeyVariable(name: string): string | undefined {
   return "must be the name of an environment variable that is set; set it, or use a different one";
 }
 
-/** The fields that an entry may have, and the top of a list for all its entries. */
+/** The fields that an entry, or the top of a list for all its entries, may have. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
@@ -73,7 +73,7 @@ const entryShape = rejectTwoKeys(
   }),
 );
 
-/** The API key that an entry or the top of a list gives. */
+/** The API key of an entry, or of the top of a list. */
 const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 

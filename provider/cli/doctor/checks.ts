@@ -63,7 +63,7 @@ const execute = promisify(execFile);
 /** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
 async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
-  // Every program needs it, except a Node.js program that does not name it.
+  // Every program needs the plugin, except a Node.js program that does not name it.
   if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
   const name = "plugin";
   const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";

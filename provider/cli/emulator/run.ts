@@ -37,10 +37,10 @@ async function startListening(
 
 type Places = ReturnType<typeof toPlaces>;
 
-/** How many workspaces the first lines show. */
+/** How many workspaces are printed at the start. */
 const SHOWN_WORKSPACES = 5;
 
-/** The addresses of the emulator: the first line of `--json`. Contains only keys that were generated. */
+/** The addresses of the emulator: the first line of `--json`. Contains generated keys, but no others. */
 const toPlaces = ({ url, botUrl, workspaces }: Emulator, generated: readonly string[]) => ({
   type: "started",
   at: new Date().toISOString(),

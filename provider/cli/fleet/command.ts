@@ -28,7 +28,7 @@ export type Session = ReturnType<typeof createSession>;
 interface CommandSpec<Options> {
   /** The help text before the examples. */
   about: string;
-  /** Without the name of the command line. */
+  /** Command lines, without the name of the program. */
   examples: readonly string[];
   /** The end of its help text. Default: the exit codes of most commands. */
   endings?: string;
@@ -114,7 +114,7 @@ export function runCommand<Options>(
     .option("--stacks-at-once <n>", "how many stacks run at once (default: one per core, 2 to 8)", parseCount)
     .option(
       "--calls-per-origin <n>",
-      "how many calls to one origin may run at once, divided among the stacks as --parallel (default 32)",
+      "how many calls to one origin may run at once, divided among the running stacks (default 32)",
       parseCount,
     )
     .option(

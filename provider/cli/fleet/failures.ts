@@ -1,7 +1,7 @@
 import { renderFailure } from "../../errors/index.js";
 import type { FleetFailure } from "../../fleet/index.js";
 
-/** A table has room for one line. */
+/** The part that fits into a table. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** A failure in one line. The hint about where an API key comes from is too long for a table. */
@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures with the same cause. A stack's failure never equals a workspace's. */
+/** Returns the same text for failures with the same cause. It differs for a stack and for a workspace. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

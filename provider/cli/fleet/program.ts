@@ -98,7 +98,7 @@ without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes, the index stack is not read. Without an index stack, the number is the maximum.
+        // With --yes, the index stack is not read. Before there is one, all listed workspaces are counted.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -174,7 +174,7 @@ const botUrlsCommand = (source: FleetSource): Command =>
       .description("print the bot URLs of the fleet")
       .option("--json", "print a JSON object, keyed by workspace"),
     {
-      about: "They come from the index stack, which up writes. Before the first up there are none.",
+      about: "They come from the index stack, which up writes. Before the first up, there are none.",
       examples: ["bot-urls", "bot-urls --json | jq -r .acme"],
       work: async ({ fleet, output, program }) => {
         const botUrls = await fleet.botUrls();

@@ -154,7 +154,7 @@ function describePlan({ creates, removals, index, stacks, failures }: FleetPlan,
     creates.taken + creates.unknown > 0 && `To see which: ${commandLine()} webhook plan --file LIST`,
     isUnauthorized &&
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-        `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
+        `or as apiKey or apiKeyEnv in the list, then run ${program} plan`,
     takenOver > 0 &&
       `${count(takenOver, "workspace")} taken over by somebody else: up fails there. See ${program} watch`,
     removals.length > 0 &&

@@ -18,7 +18,7 @@ export const planCommand = (source: FleetSource): Command =>
     source,
     new Command("plan")
       .description("report what each stack would do, and what is registered where a webhook would be created")
-      .option("--refresh", "query the service first, so that drift shows too")
+      .option("--refresh", "query the service first, to show drift as well")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `Previews each stack. For every webhook that would be created, it queries what is registered:
@@ -35,7 +35,7 @@ export const upCommand = (source: FleetSource): Command =>
     source,
     new Command("up")
       .description("show the plan, prompt, and bring every stack in line with the list")
-      .option("--refresh", "query the service first, so that drift is repaired too")
+      .option("--refresh", "query the service first, to repair drift as well")
       .option("--skip-plan", "prompt without a plan")
       .option(...MAX_REMOVALS_OPTION),
     {

@@ -85,7 +85,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   }
   const folder = resolve(target);
   const { own, source, clone } = await findPackage();
-  // The command of the Python package sets it.
+  // Set by the command of the Python package.
   const wheel = process.env["APICHAT_WHEEL_URL"];
   const settings = { name: toProjectName(basename(folder)), source, wheel, baseUrl, webhookUrl, language };
   const texts = await readProgram(own, settings);
@@ -193,7 +193,7 @@ const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
 /**
  * The command that chooses a backend, if this machine has none. The keys of a service on loopback are test data, so
- * the state may be in the folder, under a known passphrase.
+ * the state may be stored in the folder, with a known passphrase.
  */
 function chooseBackend(folder: string, baseUrl: string): string[] {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;

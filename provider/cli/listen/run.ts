@@ -35,7 +35,7 @@ const TIME_LIMIT_MS = 60_000;
 
 /**
  * The first event has the URL. `close` lets requests in progress get their response, and abandons forwards.
- * Throws `unavailable`, with a hint, if the address is not available, and a UsageError for a loop.
+ * Throws `unavailable`, with a hint, if the address is not available, and a UsageError if forwarding would loop.
  */
 export async function startListening(
   options: ListeningOptions,

@@ -8,7 +8,7 @@ import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.j
 
 export const webhookCommand = (): Command =>
   new Command("webhook")
-    .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
+    .description("show, set or remove the webhook of a workspace; plan for many workspaces")
     .addCommand(getCommand())
     .addCommand(setCommand())
     .addCommand(deleteCommand())

@@ -11,7 +11,7 @@ export interface PlanOptions extends WebhookOptions {
 
 export async function runPlan(options: PlanOptions, { credentials, signal }: CommandRun): Promise<number> {
   const listed = await readPlannedWorkspaces(options.file);
-  // Prompted for only if a workspace has no API key of its own.
+  // The command prompts for the API key only if a workspace has none of its own.
   const isNeeded = listed.some((workspace) => workspace.apiKey === undefined);
   const apiKey = isNeeded ? await credentials.secret("apiKey") : "";
   const { requestSeconds, apiKeyAs } = options;

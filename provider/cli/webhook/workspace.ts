@@ -99,7 +99,7 @@ export async function runDelete(options: DeleteOptions, run: CommandRun): Promis
   return EXIT.done;
 }
 
-/** Our key, to compare with, and whether to show the key. */
+/** Our key, for comparison, and whether to show the registered key. */
 interface ShowOptions {
   ours?: string | undefined;
   showKey?: boolean | undefined;

@@ -7,7 +7,7 @@ import type { Settings } from "../options.js";
 export const PAGE_PATH = "/_emulator/";
 
 /**
- * Throws an HttpError for requests that a web page from elsewhere can cause: by DNS rebinding, or from a
+ * Throws an HttpError for requests that a foreign web page can cause: by DNS rebinding, or from a
  * different origin.
  */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {

@@ -21,7 +21,7 @@ export interface WorkspaceView extends Pick<
 > {
   /** The name of the flow that replies; `custom` for a function. */
   flow: string;
-  /** The flows that can be chosen: `custom` only if a function was given in code. */
+  /** The flows that can be chosen, including `custom` if a function was set in code. */
   flows: string[];
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
@@ -58,7 +58,7 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request. The status is for programs. */
+  /** What was wrong with the request, for people. Programs use the HTTP status. */
   error: {
     /** One line for people. */
     message: string;

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejection, or the end of the emulator, is a verdict and not an error. */
+/** See `Workspace.deliver`. A rejection, or an interruption by the emulator's end, is a verdict, not an error. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -116,7 +116,9 @@ export function resendDelivery(
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
   if (Object.keys(delivery.request.headers).length === 0) {
-    throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
+    throw invalidOption(
+      `resend: delivery ${delivery.id} has not been sent, so it has no signature to repeat`,
+    );
   }
   requireUrl(state, workspace, "resend");
   const place = { state, workspace, conversation };

@@ -9,7 +9,7 @@ interface Turn {
   finish: () => void;
 }
 
-/** How long a delivery that must follow the next one waits for it. */
+/** How long to wait for a next delivery, if one must follow it, in milliseconds. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */

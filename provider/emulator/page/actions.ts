@@ -49,7 +49,7 @@ export function adoptBegun(): void {
 
 const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
-/** What the form writes: a text, or the URL of a medium. */
+/** What the form sends: a text, or the URL of a medium. */
 export interface Draft {
   kind: "text" | MediaKind;
   content: string;

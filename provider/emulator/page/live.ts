@@ -19,7 +19,7 @@ let gathered: EmulatorEvent[] = [];
 /** The events since the latest load began: its responses may be older. Undefined if nothing is being loaded. */
 let meanwhile: EmulatorEvent[] | undefined;
 
-/** Opens the live stream in place of the current one. Everything is loaded again whenever it opens. */
+/** Opens the live stream in place of the current one. Whenever the stream opens, everything is loaded again. */
 export function connect(): void {
   source?.close();
   clearTimeout(retry);

@@ -38,7 +38,7 @@ export function createService(
       const request = { method, address: requestUrlOf(incoming), headers: toStrings(headers), body };
       send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
-      // Unless the guard rejects: the client disconnected, the emulator is closing, or this is a bug of ours.
+      // Unless the guard rejected it: the client disconnected, the emulator is closing, or this is our bug.
       const text = error instanceof Error ? error.message : String(error);
       const [status, message] =
         error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];

@@ -96,7 +96,7 @@ function shapeOf(body: object): z.ZodType<InboundMessage> {
     throw rejectFields({ event: ['must be "message_created" or "message_postback"'] });
   }
   const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
-  // Without a first entry all four schemas report the same problems.
+  // Without a first entry, all four schemas report the same problems.
   if (typeof first !== "object" || first === null) return inboundShapes.image;
   throw rejectFields({ "attachments.0.file_type": ['must be "image", "audio", "video" or "file"'] });
 }

@@ -65,7 +65,7 @@ const TABLES = `
   INSERT INTO clock VALUES (0, 0);
 `;
 
-/** With `create`, opens the file for the responder alone. */
+/** With `create`, opens the file exclusively, for the responder. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   const options = {
     applicationId: "apic",
@@ -73,7 +73,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
     tables: TABLES,
     migrations: [],
     pragmas: PRAGMAS,
-    // It has an effect only before the first table is created.
+    // Has an effect only before the first table is created.
     firstPragmas: "PRAGMA auto_vacuum = INCREMENTAL",
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     create,
@@ -81,7 +81,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return openSqlite(path, options);
   } catch (error) {
-    // SQLite's index of the log did not fit.
+    // There was no room for SQLite's index of the log.
     if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
     return openSqlite(path, options);
   }

@@ -47,7 +47,7 @@ export class Lanes {
     this.#attempts += attempts;
     lane.lookMs = lookMs;
     this.#lanes.delete(lane.workspace);
-    // Behind the others, so that each has its turn.
+    // Move it behind the others, so that each gets its turn.
     if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
   }
 

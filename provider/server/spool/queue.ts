@@ -36,7 +36,7 @@ const CHECKED: StoredDelivery = {
 
 /**
  * Only the first delivery of a conversation is due, and none while another one of the conversation is taken.
- * Call `accept` to `forward` within `write`: an attempt that has ended frees its place once they are committed.
+ * Call the methods from `accept` to `forward` within `write`: attempts free their places once that commits.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -79,8 +79,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when its maximum
-   * age is reached. Returns true after the last attempt: it is now a dead letter.
+   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when the
+   * delivery's maximum age is reached. Returns true after the last attempt: the delivery is now a dead letter.
    */
   fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { reschedule, bury } = this.#statements;
@@ -155,7 +155,7 @@ export class SpoolQueue extends SpoolFile {
   }
 }
 
-/** The deliveries that are being forwarded. Only this connection has the table, in memory. */
+/** The deliveries that are being forwarded. The table exists only in this connection, in memory. */
 const TAKEN = `
   PRAGMA temp_store = MEMORY;
   CREATE TEMP TABLE taken (position INTEGER PRIMARY KEY, workspace TEXT NOT NULL, conversation TEXT);

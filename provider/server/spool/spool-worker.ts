@@ -1,4 +1,4 @@
-/** The thread in which SQLite runs. The file that starts it finds it by its name, in the same folder. */
+/** The thread in which SQLite runs. spool.ts loads this file by its name, from its own folder. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openSpoolDatabase } from "./database.js";
 import { type Call, type Failure, type Outcome, SpoolKeeper, toFailure } from "./keeper.js";

@@ -56,7 +56,7 @@ export class SpoolVolume {
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. Its contents are then unknown, and later writes depend on them.
+   * Set once the disk has failed or a file is gone. The contents are then unknown, and later writes depend on them.
    */
   #failure: SqliteError | undefined;
 

@@ -114,7 +114,7 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
     [
       { failures: [{ stack: "s", message: "", error: UNAUTHORIZED }] },
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-        "or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
+        "or as apiKey or apiKeyEnv in the list, then run node fleet.ts plan\n",
     ],
     [{ stacks: [stackReport("s", {}, { keys })] }, "In addition to the webhooks: 2 keys to create.\n"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],

@@ -8,7 +8,7 @@ import { AUTHORS } from "./message.js";
 
 const ROLES = ["contact", "agent"] as const;
 
-/** What the form writes. A flow or the control API sends templates. */
+/** What the form can send. Only flows and the control API send templates. */
 const KINDS = ["text", ...MEDIA_KINDS] as const;
 
 export function Composer({ party }: { party: Party }) {

@@ -8,7 +8,7 @@ import { callsOf, ROUTES, type Exchange } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
 
-/** A longer body is cut: drawing megabytes would block the page. */
+/** A longer body is truncated: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
 
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
@@ -46,7 +46,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   );
 }
 
-/** Returns an injected fault, and then the reason that it caused. */
+/** Returns the injected fault, if any, followed by the reason for the failure, if any. */
 const reasonOf = ({ fault = "", reason = "" } = {}): string =>
   [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 

@@ -9,7 +9,7 @@ import { Field, Form, Select, type Fields } from "./form.js";
 import { Popover } from "./popover.js";
 import { Code } from "./untrusted.js";
 
-/** The faults that have a value. The others are names of the control API, as in the docs. */
+/** The faults that have a value. All others are only names, as in the control API. */
 const VALUES = {
   status: { label: "HTTP status", min: 200, max: 599, defaultValue: "500" },
   delayMs: { label: "Delay in milliseconds", min: 0, defaultValue: "3000" },

@@ -120,7 +120,7 @@ function Media({ kind, url }: { kind: MediaKind; url: string }) {
   );
 }
 
-/** The buttons of a template. A press sends title and payload as the contact. */
+/** The buttons of a template. Pressing one sends its title and payload as the contact. */
 function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
   const current = party.value;
   return (
