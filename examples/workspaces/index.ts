@@ -9,7 +9,7 @@ const keys = config.requireSecretObject<Record<string, string>>("verificationKey
 export = async () => {
   const workspaces = await readWorkspaceList("workspaces.yaml");
   const names = workspaces.map(({ name }) => name);
-  // One API key for all of them, from the configuration: apichat:apiKey.
+  // One API key for all workspaces, from the configuration: apichat:apiKey.
   const webhooks = workspaces.map(({ name, baseUrl, webhookUrl }) => {
     const webhook = new ApiChatWebhook(name, {
       baseUrl,

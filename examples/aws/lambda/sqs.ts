@@ -16,7 +16,7 @@ export interface Queue {
   delay(receiptHandle: string, seconds: number): Promise<void>;
 }
 
-/** Short, so that a call is retried while the sender still waits for the response. */
+/** Short, so that a call can be retried while the sender still waits for the response. */
 const timeLimits = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
 
 const client = new SQSClient({ maxAttempts: 3, requestHandler: timeLimits });
