@@ -114,8 +114,8 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, else from the environment. If one is malformed,
- * its method throws a UsageError, which does not contain it.
+ * The credentials of one run of a command, from the options, else from the environment. A malformed one is
+ * rejected with a UsageError that does not contain it.
  */
 export class Credentials {
   readonly #options: CredentialOptions;

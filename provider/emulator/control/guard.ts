@@ -13,9 +13,7 @@ export const PAGE_PATH = "/_emulator/";
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
   if (!isOwnHost(settings, incoming, host)) {
-    throw forbidden(
-      "the Host header names a different server; open the emulator at the address it listens on",
-    );
+    throw forbidden("the Host header names a different server; open the emulator at its own address");
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
     throw forbidden("the request comes from a page of a different origin");

@@ -116,9 +116,7 @@ export function resendDelivery(
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
   if (Object.keys(delivery.request.headers).length === 0) {
-    throw invalidOption(
-      `resend: delivery ${delivery.id} has not been sent, so it has no signature to repeat`,
-    );
+    throw invalidOption(`resend: delivery ${delivery.id} has not been sent: it has no signature to repeat`);
   }
   requireUrl(state, workspace, "resend");
   const place = { state, workspace, conversation };
