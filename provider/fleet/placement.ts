@@ -15,7 +15,7 @@ export function stackOf(workspace: string, count: number): number {
   return best.index;
 }
 
-/** The name of a stack. It contains the count, so that it cannot be mistaken for a stack of another split. */
+/** The name of a stack. It contains the count, so that it cannot be mistaken for a stack of a different split. */
 export function stackName(fleet: string, index: number, count: number): string {
   return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
 }

@@ -143,7 +143,7 @@ const maskNamed = (text: string): string =>
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
     .replace(SECRET_PART, `$1${MASK}`)
-    // Only after the question mark, because the text is still escaped.
+    // Hide only what follows the question mark, because the text is still escaped.
     .replace(
       URL_FIELD,
       (_, name: string, colon: string, url: string) =>

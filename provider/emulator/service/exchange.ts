@@ -26,7 +26,7 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
-/** The operation that a request with a known workspace and the right key calls. */
+/** The operation that an authorized request calls, and its workspace. */
 interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;

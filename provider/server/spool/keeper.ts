@@ -49,7 +49,7 @@ export class SpoolKeeper {
 
   /**
    * Makes all calls in one transaction. Their changes are on disk when this returns. A call that fails changes nothing
-   * and does not affect the others. `bytes` is the size of what they add.
+   * and does not affect the others. `bytes` is how much they add.
    */
   run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));
