@@ -98,7 +98,7 @@ async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Prom
 }
 
 /**
- * The open connections of a server, at most this many. A new one then replaces the connection that has waited longest
+ * The open connections of a server, at most this many. Beyond that, a new one replaces the one that has waited longest
  * for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
  * response, the new one is closed. So no client can keep others out by holding connections open.
  */
