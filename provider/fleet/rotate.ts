@@ -38,7 +38,7 @@ export interface RotationReport extends FleetReport<"rotate"> {
 }
 
 /**
- * Each wave is verified at the service before the next starts. The first that fails ends the rotation. Both keys
+ * Each wave is verified at the service before the next starts. The first wave that fails is the last. Both keys
  * are accepted as long as the receiver keeps earlier ones. An interrupted rotation continues under its name.
  * Throws `invalid_config` before anything runs if the list and the stacks differ, or if `webhook` does not
  * pass the rotation to derived keys.

@@ -28,7 +28,7 @@ const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** The fraction of time that counting rows may take: deliveries wait for it, and a million rows take long. */
 const COUNTING_SHARE = 0.01;
 
-/** What a responder counts for Prometheus; docs/operate/metrics.md lists it. */
+/** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**

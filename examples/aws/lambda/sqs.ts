@@ -9,7 +9,7 @@ export interface QueueMessage {
   deduplicationId: string;
 }
 
-/** The calls that are made to a queue; Lambda itself receives and deletes. */
+/** The calls that the functions make to a queue; Lambda itself receives and deletes. */
 export interface Queue {
   send(message: QueueMessage): Promise<void>;
   /** Hides a received message, and thereby its group, for this many seconds. */

@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures with the same cause. It differs for a stack and for a workspace. */
+/** Returns the same text for failures with the same cause, but never for a stack and a workspace. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];
