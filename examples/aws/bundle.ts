@@ -10,7 +10,7 @@ export function bundleHandler(path: string): pulumi.asset.Archive {
   return new pulumi.asset.AssetArchive({ "index.cjs": new pulumi.asset.StringAsset(bundle(path)) });
 }
 
-/** The text of the bundle. The same sources give the same text, so an unchanged handler causes no update. */
+/** The text of the bundle. The same sources produce the same text, so an unchanged handler causes no update. */
 export function bundle(path: string): string {
   const { outputFiles } = buildSync({
     absWorkingDir: __dirname,

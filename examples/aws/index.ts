@@ -22,7 +22,7 @@ const keys = new ssm.Parameter("verification-keys", {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-// FIFO, so that the deliveries of one conversation stay in order. High throughput: the limits count for each
+// FIFO, so that the deliveries of one conversation stay in order. High throughput, so that the limits apply per
 // conversation.
 const fifo = {
   fifoQueue: true,
@@ -41,7 +41,7 @@ const deliveries = new sqs.Queue("deliveries", {
   messageRetentionSeconds: 4 * DAY_SECONDS,
   // AWS recommends six times the function's timeout.
   visibilityTimeoutSeconds: 6 * FORWARD_TIMEOUT_SECONDS,
-  // With the pauses between attempts, 1 s doubling to 5 minutes, about a day.
+  // The pauses between attempts double from 1 s to 5 minutes, so this takes about a day.
   redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 300 }),
 });
 
@@ -102,12 +102,12 @@ const consumer = new lambda.EventSourceMapping("forward", {
   eventSourceArn: deliveries.arn,
   functionName: forward.arn,
   functionResponseTypes: ["ReportBatchItemFailures"],
-  // Each receipt counts as an attempt: in a larger batch, deliveries behind a failing one would use up theirs.
+  // Each receipt counts as an attempt: in a larger batch, deliveries behind a failing one would use up their attempts.
   batchSize: 1,
   scalingConfig: { maximumConcurrency: 32 },
 });
 
-// The service makes its handshake during the registration, so the URL must already accept the new key. Deliveries may
+// The service performs its handshake during the registration, so the URL must already accept the new key. Deliveries may
 // follow at once, so they must already be forwarded.
 const webhook = new ApiChatWebhook(
   "apichat",

@@ -48,7 +48,7 @@ const worker = new cloudflare.WorkersScript("responder", {
 
 const forwarder = consume("forwarder", deliveries, {
   deadLetterQueue: deadLetters.queueName,
-  // A Worker has six connections at once. With the delays of worker/forward.ts, 35 retries take a day.
+  // A Worker can have six connections at once. With the delays of worker/forward.ts, 35 retries take a day.
   settings: { batchSize: 5, maxRetries: 35, maxWaitTimeMs: 0 },
 });
 if (replayDeadLetters) {

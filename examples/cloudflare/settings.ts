@@ -45,7 +45,7 @@ export function workersDevHostname(scriptName: string): string {
 
 function findProblems([name, workspace]: [string, Partial<Workspace> | null]): string[] {
   const problems: string[] = [];
-  // It is part of a binding's name.
+  // The name is part of a binding's name.
   if (!/^[A-Za-z0-9_]+$/.test(name)) problems.push(`${name}: the name must be letters, digits and "_"`);
   if (URL.parse(workspace?.baseUrl ?? "") === null) problems.push(`${name}.baseUrl: must be a URL`);
   if (URL.parse(workspace?.forwardTo ?? "") === null) problems.push(`${name}.forwardTo: must be a URL`);

@@ -18,7 +18,7 @@ const [organization = "your-organization", repoUrl = "https://github.com/your/re
 const settingsOf = (stack: string) => ({
   sourceContext: { git: { repoUrl, branch: "refs/heads/main" } },
   operationContext: {
-    // Writes Pulumi.yaml and the program of the stack at the top of the repository.
+    // Writes Pulumi.yaml and the program of the stack to the root of the repository.
     preRunCommands: ["npm ci", `node fleet.ts write --stack ${stack} --folder .`],
     options: { skipInstallDependencies: true },
     environmentVariables: Object.fromEntries(

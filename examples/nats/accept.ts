@@ -11,7 +11,7 @@ export const nameOf = (url = "/"): string => url.slice(1).split("?", 1).join("")
 export function createAcceptor(queue: Queue, seed: string, rotations: string[]) {
   const keys = new Map<string, Promise<string[]>>();
   return createResponder({
-    // With its headers it fits into a message of NATS: 1 MiB, unless the server has a different limit.
+    // With its headers, it fits into a message of NATS: 1 MiB, unless the server has a different limit.
     bodyLimitBytes: 960 * 1024,
     verificationKeys: ({ url }) => {
       const subject = nameOf(url);

@@ -43,8 +43,8 @@ async function post(message: JsMsg, workspaces: Workspaces): Promise<ForwardVerd
 }
 
 /**
- * Retries after 1 s, 2 s, 4 s … 5 minutes, or when the target asks for it. Later deliveries of the partition wait
- * too.
+ * Retries after 1 s, 2 s, 4 s … 5 minutes, or when the target asks for it. Later deliveries of the partition
+ * wait.
  */
 function retry(message: JsMsg, reason: string, retryAfterSeconds = 0): void {
   const attempt = message.info.deliveryCount;

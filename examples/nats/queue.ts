@@ -3,7 +3,7 @@ import { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy 
 import { connect, nanos } from "@nats-io/transport-node";
 
 /**
- * Each keeps its order: it has one delivery in progress, among all processes. Change it only while the stream is empty.
+ * Each partition has one delivery in progress, across all processes. Change the number only while the stream is empty.
  */
 const PARTITIONS = 64;
 const STREAM = "apichat-deliveries";

@@ -1,10 +1,10 @@
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 
-// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+// The shared key for handshakes and deliveries. It is stored encrypted in the stack's state.
 const key = new VerificationKey("key");
 
 // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set
-// a URL of your program as the target of forwarding, or register your own endpoint instead.
+// the URL of your program as the forwarding target, or register your own endpoint instead.
 const responder = new HandshakeResponder("responder", {
   workspaces: { acme: { verificationKeys: key.keys } },
 });
@@ -15,6 +15,6 @@ const webhook = new ApiChatWebhook("webhook", {
   webhookVerificationKey: key.current,
 });
 
-export const bot_url = webhook.botUrl; // where messages of your contacts are posted
+export const bot_url = webhook.botUrl; // where to post your contacts' messages
 export const status = webhook.status; // "verified"
 export const verification_key = key.current; // a secret, for apichat verify and apichat listen

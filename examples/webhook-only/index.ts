@@ -6,8 +6,8 @@ const config = new pulumi.Config();
 // The addresses are in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
 const webhook = new ApiChatWebhook("webhook", {
   webhookUrl: config.require("webhookUrl"),
-  webhookVerificationKey: config.requireSecret("verificationKey"), // the key that your endpoint has
+  webhookVerificationKey: config.requireSecret("verificationKey"), // your endpoint's key
 });
 
-export const bot_url = webhook.botUrl; // where messages of your contacts are posted
+export const bot_url = webhook.botUrl; // where to post your contacts' messages
 export const status = webhook.status; // "verified"

@@ -9,7 +9,7 @@ const keys = config.requireSecretObject<Record<string, string>>("verificationKey
 export = async () => {
   const workspaces = await readWorkspaceList("workspaces.yaml");
   const names = workspaces.map(({ name }) => name);
-  // One API key for all of them, from the configuration: apichat:apiKey.
+  // One API key for all workspaces, from the configuration: apichat:apiKey.
   const webhooks = workspaces.map(({ name, baseUrl, webhookUrl }) => {
     const webhook = new ApiChatWebhook(name, {
       baseUrl,
@@ -30,6 +30,6 @@ function failForMissingKeys(names: readonly string[], byName: Record<string, str
     .filter((name) => !byName[name])
     .map((name) => `openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.${name}`);
   throw new pulumi.RunError(
-    ["Workspaces without a verification key. Make them with:", ...commands].join("\n  "),
+    ["These workspaces have no verification key. Create the keys with:", ...commands].join("\n  "),
   );
 }

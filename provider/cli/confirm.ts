@@ -29,7 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return orAborted(readLine(lines), signal).finally(() => lines.close());
 }
 
-/** Returns "" at the end of the input. A terminal without echo does not turn Ctrl-C into a signal. */
+/** Prompts without echo: the terminal then sends no signal for Ctrl-C. Returns "" at the end of the input. */
 export async function askSecret(
   question: string,
   { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {

@@ -9,18 +9,18 @@ import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
-const USE_KEY = "use the key alone, as the endpoint has it";
+const USE_KEY = "use only the key, exactly as the endpoint has it";
 
 interface SecretSource {
   label: string;
   /** The option that names the file. */
   fileFlag: string;
   variable: string;
-  /** How to fix a malformed one. */
+  /** How to fix a malformed secret. */
   hint: string;
 }
 
-/** `fileOption`: the option as commander gives it. */
+/** `fileOption`: the option's name in the options that commander returns. */
 const SECRETS = {
   apiKey: {
     label: "API key",
@@ -73,7 +73,7 @@ const ADDRESSES = {
 
 type AddressKind = keyof typeof ADDRESSES;
 
-/** The options that {@link addCredentialOptions} adds, as commander gives them. */
+/** The options that {@link addCredentialOptions} adds, as commander returns them. */
 export type CredentialOptions = Partial<
   Record<AddressKind | (typeof SECRETS)[SecretKind]["fileOption"], string>
 >;
@@ -114,8 +114,8 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, else from the environment. Malformed ones are
- * thrown as a UsageError that shows nothing of them.
+ * The credentials of one run of a command, from the options, else from the environment. A malformed one is
+ * rejected with a UsageError that does not contain it.
  */
 export class Credentials {
   readonly #options: CredentialOptions;
@@ -165,7 +165,7 @@ export class Credentials {
   }
 }
 
-/** How to get the settings that the project in this folder may have. Empty without one. */
+/** A hint on how to read the settings from the Pulumi project in this folder; empty if there is no project. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
     ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
@@ -182,7 +182,7 @@ export async function readGiven(source: SecretSource, path: string | undefined):
   });
   const warning = warningOfMode(path, `the ${label}`);
   if (warning !== undefined) warn(warning);
-  // A key may look like a number or a word of JSON, but not like a list or an object.
+  // A key may parse as a JSON number or word, but not as a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} contains JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
@@ -194,7 +194,7 @@ function requireValid({ hint }: SecretSource, name: string, secret: string): str
   return secret;
 }
 
-/** The two are easily mixed up: both come from the service, and both mention apichat. */
+/** A base URL and a bot URL are easily mixed up: both come from the service, and both contain "apichat". */
 function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;

@@ -44,7 +44,7 @@ export async function postDelivery(
 
 function describePostError(error: unknown): string {
   if (!(error instanceof PostError)) throw error;
-  if (error.failure === "aborted") return "ended by Ctrl-C";
+  if (error.failure === "aborted") return "stopped by Ctrl-C";
   const isRefused = connectionCode(error) === "ECONNREFUSED";
   return error.message + (isRefused ? "; is your program running, and on this port?" : "");
 }
@@ -55,7 +55,7 @@ interface DeliverOptions {
   json?: boolean;
 }
 
-/** Sends one delivery once, prints the status of the response, and returns the exit code: any 2xx is success. */
+/** Sends a delivery once, prints the status of the response, and returns the exit code: any 2xx is success. */
 export async function deliverOnce(
   { to, requestSeconds, json }: DeliverOptions,
   headers: Iterable<readonly [name: string, value: string]>,

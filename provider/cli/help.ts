@@ -2,7 +2,7 @@ import { Command, Help } from "commander";
 import { addCredentialOptions } from "./credentials.js";
 import { addOpenPointOptions } from "./emulator/open-points.js";
 
-/** The width of a help text that goes to no terminal, in characters. */
+/** The width of a help text that is not printed on a terminal, in characters. */
 const WIDTH = 80;
 
 export const credentialsTopic = (): Command =>
@@ -23,14 +23,14 @@ Each value comes from its option (for a secret, the file it names), else from it
 command prompts for a secret that is still missing, without echo. No option takes a secret itself, because
 other users could see it.
 
-Several of them for one workspace, in a file that only you can read:
+To keep several of them for one workspace in a file that only you can read:
   $ set -a; . ./acme.env; set +a
 `;
 
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY && columns > 0 ? columns : WIDTH;
 
-/** Wraps each paragraph. Indented lines stay as they are: commander has wrapped its own, and examples are pasted. */
+/** Wraps each paragraph. Keeps indented lines, because commander has wrapped its own, and examples are for pasting. */
 export function wrapHelp(text: string, width: number): string {
   const paragraphs = text.replaceAll(/(?<=^\S.*[^:\n])\n(?=\S)/gm, " ");
   return paragraphs.replaceAll(/^\S.*/gm, (line) => new Help().boxWrap(line, width));

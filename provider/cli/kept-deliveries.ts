@@ -37,7 +37,7 @@ export const deliveriesCommand = (): Command =>
 const resendCommand = (): Command =>
   placeCommand("resend")
     .description("send a delivery or dead letter to a URL, as forwarding would; it stays in its list")
-    .argument("<id>", "its id")
+    .argument("<id>", "id of the delivery or dead letter")
     .requiredOption("--to <url>", "URL of your program", parseUrl)
     .addOption(requestSecondsOption("how long the response may take"))
     .option("--json", "print { httpStatus, ms }")
@@ -47,7 +47,7 @@ const resendCommand = (): Command =>
         const kept = spool.find(id);
         if (kept === undefined)
           throw new Error(
-            `nothing has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
+            `no delivery has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
           );
         // Loaded here, because `--help` needs no HTTP client.
         const [{ headersToForward }, { deliverOnce }] = await Promise.all([
@@ -84,7 +84,7 @@ export const retryCommand = (): Command =>
 const listCommand = (name: string, read: ReadPage): Command =>
   placeCommand(name)
     .option("--workspace <name>", "only of this workspace")
-    .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
+    .option("--limit <n>", "how many to print at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "print one JSON object per line, with headers and body")
     .action((options: ListOptions) => list(options, name.replace("-", " "), read));
 
@@ -120,7 +120,7 @@ Examples:
 ${ENDINGS}`;
 
 const REPLAY_HELP = `
-A running responder forwards them at once, otherwise the next one that starts. The ids stay the same.
+A running responder forwards them at once; otherwise, the next one to start does. The ids stay the same.
 
 Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
@@ -129,8 +129,8 @@ ${ENDINGS}
 Also 1 if one of the ids is not a dead letter.`;
 
 const RETRY_HELP = `
-After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's
-Retry-After demands.
+After a failed attempt, the next one follows after 1 second to 5 minutes, or after the time in the target's
+Retry-After.
 
 Examples:
   $ apichat responder retry --config /etc/apichat/responder.json
@@ -153,13 +153,13 @@ const list = (options: ListOptions, what: string, read: ReadPage): Promise<void>
     return EXIT.done;
   });
 
-/** Reads page after page, so that a long list is never in memory as a whole. */
+/** Reads page after page, so that a long list is never held in memory. */
 function* readAll(readAfter: (position: number) => readonly Row[]): Generator<Row> {
   for (let rows = readAfter(0); rows.length > 0; rows = readAfter(rows.at(-1)?.position ?? 0)) yield* rows;
 }
 
 const noneOf = (what: string, { workspace }: PlaceOptions): string =>
-  workspace === undefined ? `no ${what}` : `none of workspace ${workspace}`;
+  workspace === undefined ? `no ${what}` : `no ${what} of workspace ${workspace}`;
 
 const SHOWN_BODY_CHARACTERS = 200;
 
@@ -251,7 +251,7 @@ interface KeptPlace {
   signal: AbortSignal;
 }
 
-/** The responder of the data folder may be running. Throws a UsageError unless exactly one option names the folder. */
+/** Works even while the responder runs. Throws a UsageError unless exactly one option names the folder. */
 const onSpool = (
   { dataDir: named, config }: PlaceOptions,
   work: (place: KeptPlace) => Promise<number>,
@@ -269,7 +269,7 @@ const onSpool = (
     const spool = findSpool(dataDir);
     if (spool === undefined) {
       throw new UsageError(
-        `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name a different data folder`,
+        `no responder has run on ${dataDir} yet, so it has no deliveries; start one, or name a different data folder`,
       );
     }
     return work({ spool, dataDir, signal }).finally(() => spool.close());

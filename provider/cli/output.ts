@@ -20,7 +20,7 @@ export const printResult = (
   format: () => string,
 ): void => print(json ? toJsonText(value) : format());
 
-/** JSON that is safe for a terminal too: JSON itself does not escape C1 controls. */
+/** Returns JSON that is also safe to print on a terminal: JSON itself does not escape C1 controls. */
 function toJsonText(value: unknown): string {
   const lines = JSON.stringify(value, null, 2).split("\n");
   return `${lines.map(toPlainText).join("\n")}\n`;

@@ -49,7 +49,7 @@ export const apichatProgram = (): Command =>
 export async function runProgram(): Promise<void> {
   const program = apichatProgram();
   useOwnFormat(program);
-  // `apichat … | head` closes the pipe: nothing is wrong then.
+  // `apichat … | head` closes the pipe, which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   try {
     await program.parseAsync();

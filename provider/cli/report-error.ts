@@ -26,7 +26,7 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** By default commander prints its own usage errors and exits with 1. */
+/** By default, commander prints its own usage errors and exits with 1. */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),
@@ -63,7 +63,7 @@ const hideValues = (line: string): string =>
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));
 
 export function reportInterruption(): void {
-  if (wantsJson()) printError({ code: "interrupted", message: "ended by Ctrl-C" });
+  if (wantsJson()) printError({ code: "interrupted", message: "stopped by Ctrl-C" });
   else note("interrupted");
 }
 

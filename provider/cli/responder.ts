@@ -10,7 +10,7 @@ interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
 }
 
-/** Its subcommands list kept deliveries and forward dead letters again, whether it runs or not. */
+/** Its subcommands list kept deliveries and forward dead letters again, whether a responder is running or not. */
 export function responderCommand(): Command {
   return (
     new Command("responder")
@@ -53,8 +53,8 @@ A configuration:
     }
   }
 
-The page "The responder as a server" has all fields. Paths of files are relative to the folder of the
-configuration.
+The page "The responder as a server" describes all fields. File paths are relative to the configuration's
+folder.
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json
@@ -81,7 +81,7 @@ async function serve({ config, ...options }: ResponderCommandOptions): Promise<v
   await serveUntilSignal({ configFile: config, ...options });
 }
 
-/** Prints what to register, for people: the log is for programs. */
+/** Prints the URLs to register, for people: the log is for programs. */
 async function printUrls(config: string): Promise<void> {
   const [{ readPlace }, { urlsOf }] = await Promise.all([
     import("../server/remote.js"),

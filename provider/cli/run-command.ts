@@ -11,7 +11,7 @@ export interface CommandRun {
   credentials: Credentials;
 }
 
-/** Ends the process, which a connection attempt would keep alive. Ctrl-C ends it at once with 130. */
+/** Runs a command, then exits: an open connection would keep the process alive. Ctrl-C exits at once with 130. */
 export async function runToExit(
   options: CredentialOptions,
   work: (run: CommandRun) => Promise<number>,
@@ -23,7 +23,7 @@ export async function runToExit(
   await endProcess(
     await orAborted(work({ signal, credentials }), signal).catch(async (error) => {
       if (!signal.aborted) return reportError(error);
-      // An open prompt ends its line first.
+      // Let an open prompt end its line first.
       await nextTurn();
       reportInterruption();
       return EXIT.interrupted;
@@ -32,8 +32,8 @@ export async function runToExit(
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, or when nobody reads stdout any more, for commands that run until
- * then: work in progress can be ended cleanly. A second signal ends the process at once, with exit code 1.
+ * Resolves at the first Ctrl-C or SIGTERM, or when stdout is closed, so that a long-running command can finish
+ * cleanly. A second signal ends the process at once, with exit code 1.
  */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
@@ -56,6 +56,6 @@ export function untilStopped(): Promise<void> {
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   noticeIfSlow(() => note(describe()), work);
 
-/** Sends the lines of code that is shared with the resources to stderr, without the resource's name. */
+/** Redirects the output of code shared with the resources to stderr, without a resource's name. */
 export const divertLinesToStderr = (): void =>
   void printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));

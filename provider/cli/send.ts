@@ -40,7 +40,7 @@ const textCommand = (): Command =>
     );
 
 const buttonCommand = (): Command =>
-  messageCommand("button", "send the press of a button")
+  messageCommand("button", "send a button press")
     .argument("<title>", "title of the button")
     .requiredOption("--payload <payload>", "payload of the button, as in the delivery")
     .addHelpText("after", helpWith('apichat send button "Yes" --payload yes-1'))
@@ -73,14 +73,14 @@ const messageCommand = (name: string, description: string): Command =>
           .default("bearer"),
       ),
     )
-    .addOption(requestSecondsOption("how long the message may take with its retries"))
+    .addOption(requestSecondsOption("how long the message may take, including retries"))
     .option("--json", "print { httpStatus, body, attempts }");
 
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
 
 const helpWith = (...examples: string[]): string => `
-A message is sent again only if no connection was made, or after HTTP 429 or 503, which are assumed to mean
-that it was not accepted. The specification does not say how the flow's API key is presented.
+A message is retried only if no connection was made, or after HTTP 429 or 503, which are assumed to mean that
+it was not accepted. The specification does not say how the flow's API key is presented.
 --flow-api-key-as:
   bearer       Authorization: Bearer <key>
   raw          Authorization: <key>

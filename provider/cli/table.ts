@@ -2,9 +2,9 @@ import { toPlainText } from "../lib/plain-text.js";
 import { paint, type Paint } from "./output.js";
 
 interface TableOptions {
-  /** The colours of words that are a whole cell, such as the name of a result. */
+  /** The colours of cells with exactly this text, such as the name of a result. */
   colours?: Readonly<Record<string, "green" | "yellow" | "red" | "gray">>;
-  /** Adds colours where the output supports them. Default: stdout. */
+  /** Adds colours if the output supports them. Default: for stdout. */
   paint?: Paint;
 }
 

@@ -45,7 +45,7 @@ Examples:
   $ apichat verify https://chat.example/webhooks/apichat --key-file acme.key --json
 
 Exit code: 0 passed, 1 failed, 2 usage error, 130 interrupted (Ctrl-C).
-With 2 and 130 stdout is empty, even with --json.
+With 2 and 130, stdout is empty, even with --json.
 ${JSON_FAILURES}`;
 
 async function verify(
@@ -127,7 +127,7 @@ function formatChecks(checks: readonly EndpointCheck[]): string {
     ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
   );
   if (checks.some(({ result, rule }) => result === "skipped" && rule === 6)) {
-    advice.push("skipped: start the endpoint with a second key too, and pass that with --earlier-key-file\n");
+    advice.push("skipped: also start the endpoint with a second key, and pass it with --earlier-key-file\n");
   }
   const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });
   return [table, `${results.join(", ")}\n`, ...advice].join("\n");

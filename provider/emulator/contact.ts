@@ -6,13 +6,13 @@ import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 
 /**
- * The response of `bot_url` to a contact's message, also of `POST /_emulator/workspaces/{name}/messages`.
- * If the status is 400 or above, the response of that route has the same status.
+ * The response of `bot_url` to a contact's message, and of `POST /_emulator/workspaces/{name}/messages`.
+ * If the status is 400 or above, that route responds with the same status.
  */
 export interface SentMessage {
   /** The HTTP status. */
   status: number;
-  /** The value if it is JSON, otherwise the text; undefined if it is empty. */
+  /** The parsed JSON, or the text if it is not JSON; undefined if the body is empty. */
   body: unknown;
 }
 

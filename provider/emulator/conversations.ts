@@ -18,8 +18,8 @@ interface Party {
 }
 
 /**
- * Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest
- * is dropped.
+ * Returns a contact's conversation, creating it if needed. If a workspace has too many, drops the one that has
+ * been idle longest.
  */
 export function getOrCreateConversation(
   state: EmulatorState,
@@ -47,7 +47,7 @@ export function getOrCreateConversation(
   return { state, workspace, conversation };
 }
 
-/** A message as it is recorded. JSON has no bigint, and a number would lose digits. */
+/** Returns a message as it is recorded. JSON has no bigint, and a number would lose digits. */
 export function withDigits(message: OutboundMessage): OutboundMessage {
   if (typeof message.conv_id !== "bigint") return message;
   const shown: object = { ...message, conv_id: String(message.conv_id) };

@@ -63,7 +63,7 @@ export interface Emulator {
   injectFault(rule: FaultRule): void;
   /** Removes every injected fault. */
   clearFaults(): void;
-  /** Calls the listener with everything that happens from now on, secrets masked. Returns a function that ends it. */
+  /** Calls the listener with every event from now on, secrets masked. Returns a function that unsubscribes it. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
    * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches
@@ -109,7 +109,7 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const checked = parseOptions("startEmulator", emulatorOptions, options);
   if (checked.token === undefined && !isLoopback(checked.host)) {
     throw invalidOption(
-      `startEmulator: host: ${checked.host} can be reached from other machines, and there is no token; pass one, or ` +
+      `startEmulator: host: ${checked.host} can be reached from other machines, but there is no token; pass one, or ` +
         "listen on 127.0.0.1",
     );
   }
@@ -172,7 +172,7 @@ function createState(settings: Settings, closing: AbortSignal): EmulatorState {
  */
 const KEEP_ALIVE_MS = 100;
 
-/** The maximum if the endpoint announces how long it keeps a connection: undici stays 2 seconds below that. */
+/** The maximum if the endpoint announces a keep-alive time, from which undici subtracts 2 seconds. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {

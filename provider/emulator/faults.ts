@@ -4,12 +4,12 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
- * set-webhook makes (section 6.1), or one attempt of a delivery (section 6.2).
+ * set-webhook performs (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made first. Default false: it is not made, or with `delayMs` after the delay. */
+  /** Whether the change is made first. Default false: it is not made, or, with `delayMs`, made after the delay. */
   afterChange: z.boolean().optional(),
 };
 
@@ -23,7 +23,7 @@ const statusFault = z.strictObject({
   ...afterward,
 });
 const delayFault = z.strictObject({
-  /** How much later, in milliseconds. */
+  /** The delay, in milliseconds. */
   delayMs: z.number().min(0).max(MAX_TIMER_MS),
   ...afterward,
 });
@@ -39,7 +39,7 @@ const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSW
  * A fault of a call to the registration interface, or of a message on `bot_url`:
  * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless
  *   `afterChange`.
- * - `{ delayMs }`: the response is late. The change is made after the delay; with `afterChange`, before it.
+ * - `{ delayMs }`: the response is delayed. The change is made after the delay; with `afterChange`, before it.
  * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless
  *   `afterChange`.
  * - `broken-json`, `html`, `truncated`: the change is made; the response is cut JSON, an HTML page, or a body that ends
@@ -105,11 +105,11 @@ export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
-  /** Removes it: `DELETE /_emulator/faults/{id}`. */
+  /** Identifies the rule, such as in `DELETE /_emulator/faults/{id}`. */
   id: string;
-  /** How many more calls it applies to; null if unlimited. */
+  /** How many more calls the fault applies to; null if unlimited. */
   left: number | null;
-  /** How many calls it applied to. */
+  /** How many calls the fault has applied to. */
   matched: number;
 }
 
@@ -166,7 +166,7 @@ export class FaultList {
       if (view.left !== null) view.left -= 1;
       view.matched += 1;
       this.#onChange(this.views);
-      // It was checked when the rule was added.
+      // The fault was checked when the rule was added.
       return view.fault as FaultOf<Operation>;
     }
     return undefined;

@@ -6,7 +6,7 @@ import { OPEN_POINTS, type OpenPoint } from "./open-points.js";
 const HEADER = "header:NAME";
 
 const flowKeyError =
-  'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not have';
+  'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not use yet';
 const ownHeader = z
   .strictObject({
     /** The name of the header, such as `X-Api-Key`. */

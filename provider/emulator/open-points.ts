@@ -1,9 +1,9 @@
 /**
  * The points that the specification leaves open. The schema of the emulator's options, their doc comments and the flags
- * of `apichat emulator` come from this table. It imports nothing: `--help` and the build load it.
+ * of `apichat emulator` come from this table. This file imports nothing, because `--help` and the build load it.
  */
 
-/** A longer timer fires at once. */
+/** A timer with a longer delay fires at once. */
 const MAX = 2_147_483_647;
 const FROM_0 = { min: 0 };
 
@@ -20,7 +20,7 @@ const flag = (section: string, about: string) => ({ section, about, kind: "flag"
 const text = (section: string, about: string, byDefault: string) =>
   ({ section, about, kind: "text", default: byDefault }) as const;
 
-/** A number; without a default, what it limits has no limit. */
+/** A number; if it has no default, there is no limit by default. */
 const amount = <Kind extends "ms" | "count", Default extends number | undefined>(
   kind: Kind,
   section: string,
@@ -53,7 +53,7 @@ export const OPEN_POINTS = {
   failedHandshake: choice("3", "the effect of a set-webhook whose handshake fails", "keeps", {
     keeps: "422; the registration stays unchanged",
     clears: "422; the registration is removed",
-    unverified: "200; the new one is stored with the status failed",
+    unverified: "200; the new registration is stored with the status failed",
   }),
   beforeFirstSet: choice("4.1", "response of get-webhook before the first set-webhook", "empty-strings", {
     "empty-strings": "the four fields as empty strings, as after a removal",
@@ -72,7 +72,7 @@ export const OPEN_POINTS = {
   verifyAfterMs: amount(
     "ms",
     "3",
-    "time until another status becomes verified; never by default",
+    "time until a different status becomes verified; never by default",
     undefined,
     FROM_0,
   ),
@@ -117,7 +117,7 @@ export const OPEN_POINTS = {
     php: "as PHP writes it, with \\/ and \\u00e9",
   }),
   deliveryAttempts: amount("count", "6.2", "how many times a delivery is attempted", 1, { max: 100 }),
-  deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt; doubles with each", 1000, FROM_0),
+  deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt; doubles each time", 1000, FROM_0),
   deliveryTimeoutMs: amount("ms", "8", "time limit of one attempt", 5000),
   defaultAction: choice("2.4", "default_action of the cards in the flow menu", "null", {
     null: "null",

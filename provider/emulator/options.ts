@@ -31,13 +31,13 @@ export const registrationFields = z.strictObject({
 });
 
 export const workspaceOptions = z.strictObject({
-  /** Letters, digits, `.`, `_` and `-`. The bot code is derived from it, so that it is the same in the next run. */
+  /** Letters, digits, `.`, `_` and `-`. The bot code is derived from the name, so it stays the same in every run. */
   name: pathSegment,
   /** The API key of the external system. Workspaces may share one. */
   apiKey: z.string().min(1),
   /** The last segment of `bot_url`. Default: derived from the name. */
   botCode: pathSegment.optional(),
-  /** The own query of `baseUrl`, without `?`. Requests without these parameters do not reach the workspace. */
+  /** A query for `baseUrl`, without `?`. Requests without these parameters do not reach the workspace. */
   baseUrlQuery: query.optional(),
   /** The first path segment of `baseUrl`. Default: the name. Workspaces may share it if their API keys differ. */
   path: pathSegment.optional(),
@@ -72,16 +72,16 @@ export const emulatorOptions = z.strictObject({
         "must contain only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
     })
     .optional(),
-  /** The workspaces at the start. Default: none. */
+  /** The initial workspaces. Default: none. */
   workspaces: z.array(workspaceOptions).default([]),
   /** The default flow of workspaces. Default `echo`. */
   flow: flow.default("echo"),
-  /** Faults at the start. Default: none. */
+  /** The initial faults. Default: none. */
   faults: z.array(faultRule).default([]),
   ...switches,
 });
 
-/** Where the emulator listens, its workspaces, and its readings of what the specification does not say. */
+/** Where the emulator listens, its workspaces, and its readings of the specification's open points. */
 export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 
 /** The options with every default filled in. */

@@ -3,7 +3,7 @@ import type * as z from "zod";
 import { isMap } from "../lib/values.js";
 import { errorMap, parse } from "../lib/validate.js";
 
-/** The problems of a body by the paths of its fields, without values. */
+/** The problems of a body, keyed by the paths of its fields, without values. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /** The error response to a request. The message contains no secrets. */
@@ -55,7 +55,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
   if (problems === undefined) return data;
   const fields: Record<string, string[]> = {};
   for (const { path, isKey, field, text } of problems) {
-    // A name that does not look like one is not shown: it may be a value in the wrong place.
+    // A name that does not look like a field name is not shown: it may be a value in the wrong place.
     const shown = isKey && field === "" ? "" : path.map(String).join(".");
     (fields[shown] ??= []).push(text);
   }
@@ -64,7 +64,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
 
 const ONE_ENTRY = "must be a list of exactly one entry";
 
-/** Adds the wording of lists: a message has only lists of exactly one entry. */
+/** Adds the wording for lists, which have exactly one entry in every message. */
 const wordOf: z.core.$ZodErrorMap = (issue) => {
   if ((issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array") return ONE_ENTRY;
   if (issue.code !== "invalid_type" || issue.expected !== "tuple") return errorMap(issue);
@@ -76,14 +76,14 @@ export function bearerOf(headers: Readonly<Record<string, string>>): string | un
   return /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
 }
 
-/** Compares in a time that reveals nothing of the key but its length. */
+/** Compares in a time that reveals nothing about the key except its length. */
 export function isSameKey(presented: unknown, key: string): boolean {
   if (typeof presented !== "string") return false;
   const [given, right] = [Buffer.from(presented), Buffer.from(key)];
   return given.length === right.length && timingSafeEqual(given, right);
 }
 
-/** Returns the 401 for a missing or wrong key where the scheme is known: HTTP requires a 401 to name one. */
+/** Returns a 401 for a missing or wrong key. HTTP requires a 401 to name an authentication scheme. */
 export function rejectKey(message: string): HttpError {
   return new HttpError(401, message, { headers: { "www-authenticate": "Bearer" } });
 }

@@ -34,12 +34,12 @@ const seedWorkspace = workspaceOptions
       return "";
     };
     const readKey = (): string => {
-      if (apiKeyEnv === undefined) return apiKey ?? reject("apiKey", "is missing; write it, or apiKeyEnv");
+      if (apiKeyEnv === undefined) return apiKey ?? reject("apiKey", "is missing; set it, or apiKeyEnv");
       if (apiKey !== undefined)
         return reject("apiKeyEnv", "cannot be combined with apiKey; use one of the two");
       return (
         process.env[apiKeyEnv] ||
-        reject("apiKeyEnv", "names an environment variable that is not set or empty; set it")
+        reject("apiKeyEnv", "names an environment variable that is unset or empty; set it")
       );
     };
     return { ...given, apiKey: readKey() };

@@ -15,7 +15,7 @@ interface Numbered {
   id: string;
   /** Counts all records of one emulator. */
   order: number;
-  /** Times are ISO 8601. */
+  /** When it was recorded (ISO 8601). */
   at: string;
 }
 
@@ -27,7 +27,7 @@ interface Owned extends Numbered {
 
 /** How an HTTP request ended. */
 export interface Ending {
-  /** The response, up to 64 KiB of a webhook URL's; null if there was none, or not yet. */
+  /** The response (of a webhook URL, at most 64 KiB); null if there was none, or none yet. */
   response: ReceivedResponse | null;
   /** The injected fault that applied, as JSON; empty if none did. */
   fault: string;
@@ -39,7 +39,7 @@ export interface Ending {
 export interface RecordedRequest extends Numbered, Ending {
   /** Which of the two ports received it. */
   interface: "registration" | "bot";
-  /** The workspace that the address, or the address and the API key, identify; null if they identify none. */
+  /** The workspace that the address, or the address and the API key, identify; null if there is none. */
   workspace: string | null;
   /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
@@ -61,13 +61,13 @@ export interface MessageRecord extends Owned {
   body: InboundMessage | OutboundMessage;
   /** The delivery of a reply; null for the contact's messages, and for replies while no webhook accepted deliveries. */
   delivery: string | null;
-  /** The verdict of its delivery, which may no longer be kept. Missing until there is one. */
+  /** The verdict of its delivery, whose record may be gone. Missing until there is a verdict. */
   verdict?: "delivered" | "failed";
 }
 
 /** A handshake that the emulator made (section 6.1). */
 export interface HandshakeRecord extends Owned, Ending {
-  /** How the parameters travelled: section 6.1 does not say. */
+  /** How the parameters were sent, which section 6.1 does not specify. */
   encoding: HandshakeEncoding;
   /** The `webhook_url` of the set-webhook, as it was sent: with the parameters if they are in its query. */
   url: string;
@@ -97,9 +97,9 @@ export interface DeliveryRecord extends Owned {
   conversation: string;
   /** Such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a string here. */
   message: OutboundMessage;
-  /** The `webhook_url` of the last attempt, or before the first the registered one. */
+  /** The `webhook_url` of the last attempt; before the first attempt, the registered one. */
   url: string;
-  /** The headers of the last attempt, none before the first, and the signed body. */
+  /** The headers of the last attempt (empty before the first), and the signed body. */
   request: HttpMessage;
   /** Whether the signature is the right one for the registered key. */
   signature: "right" | "wrong";
@@ -109,7 +109,7 @@ export interface DeliveryRecord extends Owned {
   reason: string;
   /** The attempts so far, oldest first. */
   attempts: DeliveryAttempt[];
-  /** The delivery whose bytes it sends again. */
+  /** The id of the delivery that this one sends again; null if it is not a copy. */
   resendOf: string | null;
 }
 
@@ -142,7 +142,7 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
-/** Options with a value each. `Required` leaves the undefined of `exactOptionalPropertyTypes`. */
+/** Options that all have a value. `Required` would keep the undefined of `exactOptionalPropertyTypes`. */
 type Settled<Options> = { [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
 /** A workspace in memory: plain data, changed by the functions of this folder. */
@@ -153,7 +153,7 @@ export interface WorkspaceState extends Settled<
   readonly path: string;
   /** The query of `baseUrl`, without `?`. */
   readonly query: string;
-  /** The last function that was its flow; the name `custom` chooses it again. */
+  /** The last function that was its flow; the name `custom` selects it again. */
   customFlow: Flow | undefined;
   botBaseUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
@@ -167,7 +167,7 @@ export interface WorkspaceState extends Settled<
   routeTo: string | null;
   handshakes: HandshakeRecord[];
   deliveries: DeliveryRecord[];
-  /** By conversation id and contact, the one idle longest first. */
+  /** By conversation id and contact, in the order of last use. */
   conversations: Map<string, Conversation>;
   /**
    * When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond`
@@ -196,7 +196,7 @@ export function deliverableRegistration(
   return accepts ? registration : null;
 }
 
-/** What each kind of change contains, complete. */
+/** The complete item that each kind of change contains. */
 interface Changed<Workspace, Talk> {
   /** The workspace, new or changed. */
   workspace: Workspace;
@@ -282,12 +282,12 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
 }
 
 /**
- * How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and
- * messages of those.
+ * How many requests are kept, how many handshakes, deliveries and conversations per workspace, and how many
+ * messages per conversation.
  */
 export const HISTORY_LIMIT = 10_000;
 
-/** Adds a record to a list of limited length. Cuts rarely, because each cut moves the whole list. */
+/** Adds a record to a list of limited length. Trims rarely, because trimming moves the whole list. */
 export function keep<T>(list: T[], record: T): void {
   list.push(record);
   if (list.length >= HISTORY_LIMIT * 1.1) list.splice(0, list.length - HISTORY_LIMIT);

@@ -10,8 +10,8 @@ import {
 } from "./state.js";
 
 /**
- * The record to wait for: a predicate, or the fields it must have, at any depth. Such as `{ workspace: "acme", verdict:
- * "delivered" }` or `{ body: { content: "hello" } }`.
+ * The record to wait for: a predicate, or the fields that it must have, at any depth, such as
+ * `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 
@@ -66,7 +66,7 @@ export async function waitForRecord<K extends Kind>(
     const operation = kind === "handshake" ? "handshake" : "message";
     if (closing.aborted) throw new ApiChatError("unavailable", "the emulator was closed", { operation });
     const instead = describeInstead(state, kind, "workspace" in match ? match.workspace : undefined);
-    const text = `no ${kind} that matches within ${timeoutMs} ms; ${instead}`;
+    const text = `no matching ${kind} within ${timeoutMs} ms; ${instead}`;
     throw new ApiChatError("timeout", text, { operation });
   } finally {
     unsubscribe();

@@ -22,7 +22,7 @@ import {
   type WorkspaceChange,
 } from "./workspaces.js";
 
-/** What a handle shows as it is in memory. */
+/** The properties that a handle reads from memory. */
 const SHOWN = ["name", "apiKey", "flowApiKey", "mayManageFlow", "flow", "botCode", "flowNs"] as const;
 
 /** A workspace of the emulator, for tests. */
@@ -55,7 +55,7 @@ export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[
   removeRegistration(): void;
   /**
    * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other
-   * deliveries of its conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's
+   * deliveries of its conversation. The message is recorded as a reply of the flow. Resolves with the endpoint's
    * response after the last attempt (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts
    * deliveries (`deliveryWhile`).
    */

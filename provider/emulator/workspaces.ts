@@ -160,7 +160,7 @@ export function readConfiguration(workspace: WorkspaceState): WebhookConfigurati
   return registration && { ...registration, bot_url: botUrlOf(workspace) };
 }
 
-/** Registers, like a successful set-webhook; with null removes the registration, like delete-webhook. */
+/** Registers, like a successful set-webhook; with null, removes the registration, like delete-webhook. */
 export function register(
   workspace: WorkspaceState,
   registration: RegisteredWebhook | null,
@@ -170,8 +170,8 @@ export function register(
 }
 
 /**
- * Registers somebody else's endpoint: `verified`, without a handshake. With null removes the registration as
- * they would.
+ * Registers somebody else's endpoint: `verified`, without a handshake. With null, removes the registration as
+ * somebody else would.
  */
 export function takeOver(
   state: EmulatorState,
@@ -197,7 +197,7 @@ function assertPossible(
   if (sameKey) {
     throw invalidOption(
       `the API key of workspace "${name}" already reaches workspace "${sameKey.name}" at ${path}; ` +
-        "give one of them another path, query or API key",
+        "give one of them a different path, query or API key",
     );
   }
   if (typeof routeTo !== "string" || directory.has(routeTo)) return;

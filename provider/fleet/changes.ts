@@ -14,7 +14,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   return toFleetReport(run, ran, run.isWhole ? await updateIndex(run, index, ran.stacks) : []);
 }
 
-/** Records in every stack that exists what the service shows. The index stack keeps what `up` has registered. */
+/** Records in every existing stack what the service returns. Leaves the index stack unchanged. */
 export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "refresh", options);
   return toFleetReport(run, await runStacks(run, { action: "refresh" }));
@@ -26,7 +26,7 @@ export async function destroyFleet(context: FleetContext, options: RunOptions): 
   return toFleetReport(run, ran, run.isWhole ? await updateOrRemoveIndex(run, ran.stacks) : []);
 }
 
-/** Removes the index stack and the record of an unfinished rotation if no stack is left. Returns why that failed. */
+/** If no stack is left, removes the index stack and the record of a rotation. Returns the failure, if any. */
 async function updateOrRemoveIndex(run: FleetRun, reports: readonly StackReport[]): Promise<FleetFailure[]> {
   const { fleet, stacks, engine } = run;
   const existing = new Set(await engine.listStacks());

@@ -14,12 +14,12 @@ export interface FleetDefinition {
   /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
-   * How many stacks, from 1 to 999. It is part of the name of each stack, and a different number is rejected
-   * while stacks of the old one exist. Default: the number of the stacks that exist; for a new fleet, one for
-   * each 500 workspaces of the list.
+   * The number of stacks, from 1 to 999. It is part of each stack's name. A different number is rejected while
+   * stacks with the old one exist. Default: the number of existing stacks; for a new fleet, one per 500
+   * workspaces of the list.
    */
   stacks?: number;
-  /** The workspaces, or the file that lists them (YAML or JSON). A relative path starts at the current folder. */
+  /** The workspaces, or the file that lists them (YAML or JSON), relative to the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
    * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
@@ -34,17 +34,17 @@ export interface FleetDefinition {
   ) => WebhookArguments;
   /** The Pulumi project of the stacks. Default "apichat-fleet". */
   project?: string;
-  /** The folder that the engine works in. A relative path starts at the current folder. Default ".fleet". */
+  /** The folder that the engine works in, relative to the current folder. Default ".fleet". */
   folder?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
   secretsProvider?: string;
-  /** For derived keys: the rotations for `webhook`, the current one first. To rotate, prepend one and run `rotate`. */
+  /** For derived keys: the rotations to pass to `webhook`, newest first. To rotate, prepend one and run `rotate`. */
   rotations?: readonly string[];
 }
 
 /**
- * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a
- * `VerificationKey` if they contain the arguments of one. Both have the workspace's name.
+ * The arguments of one workspace, as plain values: the fleet creates an `ApiChatWebhook` from them, and a
+ * `VerificationKey` if they contain its arguments. Both have the workspace's name.
  */
 export interface WebhookArguments extends Plain<
   Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
@@ -61,7 +61,7 @@ export type KeyArguments = Plain<Omit<VerificationKeyArgs, "rotation">>;
 type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
 
 const name = expected(
-  '1 to 64 of a-z, 0-9 and "-", the first and the last a letter or a digit',
+  '1 to 64 of a-z, 0-9 and "-", with a letter or digit at both ends',
   'for example "production"',
 );
 
@@ -71,11 +71,11 @@ export function wholeNumberShape(min: number, max = Number.MAX_SAFE_INTEGER): z.
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'leave it out for "apichat-fleet"');
+const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'omit it for "apichat-fleet"');
 
 /** The entries of a list in the definition are checked by their own shape. */
 const definitionShape = z.strictObject({
-  // It is part of the names of Pulumi stacks.
+  // The name is part of the names of Pulumi stacks.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
   stacks: wholeNumberShape(1, 999).optional(),
   workspaces: z.custom<FleetDefinition["workspaces"]>(

@@ -21,7 +21,7 @@ export interface StackTask {
   exists: boolean;
   /** The arguments of the stack's webhooks; empty for a command without a program. */
   webhooks: Webhooks;
-  /** The name of a rotation, which random keys follow. */
+  /** The name of the rotation, for random keys. */
   rotation?: string;
   refresh?: boolean;
   callsPerOrigin: number;
@@ -29,11 +29,11 @@ export interface StackTask {
   onEvent: (event: StackEvent) => void;
 }
 
-/** The stacks of a fleet in the engine's backend. In the fleet's folder, only running commands have programs. */
+/** The stacks of a fleet in the engine's backend. The fleet's folder contains programs only while commands run. */
 export class Engine {
   readonly #fleet: ResolvedFleet;
   readonly #environment: Readonly<Record<string, string>>;
-  /** The API key of the environment, for workspaces whose entry has none. An empty variable counts as none. */
+  /** The API key of the environment, for workspaces whose entry has none. An empty variable counts as unset. */
   readonly apiKey: string | undefined;
   /** Whether states are written after each resource, even without a random key. */
   readonly #checkpoints: boolean;
@@ -86,7 +86,7 @@ export class Engine {
       if (!exists) await this.#init(stack);
       const end = await this.#execute(task, reader);
       isComplete = end.code === 0;
-      // A preview needs a stack, and must leave none behind.
+      // A preview needs a stack, so one was created for it.
       if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
       // The engine's final output only repeats the errors of its events.
       if (reader.result().failures.length === 0) outputOf(end);
@@ -100,7 +100,7 @@ export class Engine {
     return { ...read, stack, outcome, seconds: (performance.now() - started) / 1000, failures };
   }
 
-  /** Runs the engine's command, with the program of the stack if it needs one: not to refresh or to destroy. */
+  /** Runs the engine's command, with the stack's program unless it is `refresh` or `destroy`. */
   #execute(task: StackTask, reader: EventReader): Promise<PulumiEnd> {
     const { action, stack, webhooks, rotation, signal } = task;
     // A run that is killed loses the random keys that no checkpoint has stored.
@@ -151,13 +151,13 @@ export class Engine {
     return end;
   }
 
-  /** Clears the pending creates of a killed run, which are in the state by now. Otherwise later runs warn of them. */
+  /** Clears the pending creates of a killed run. They are in the state by now, but later runs would warn about them. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created what the state lacks: a destroy would leave it, an `up` adopts it. */
+  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would leave them behind. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -7,7 +7,7 @@ import { openFleet, type FleetDefinition } from "./index.js";
 export * from "./index.js";
 
 /**
- * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`,
+ * Runs the command line of a fleet, and exits the process with the command's exit code: `plan`, `up`,
  * `refresh`, `rotate`, `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
  *
  * @example

@@ -13,7 +13,7 @@ const KEY = "apichat:index:VerificationKey";
 
 const COLOURS = /<\{%.*?%\}>/g;
 
-/** What an operation of the engine means for a resource. Other operations are parts of these. */
+/** The change that an engine operation makes to a resource. Other operations are steps of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",
@@ -32,7 +32,7 @@ type Shown = { id: string; inputs: Record<string, unknown>; outputs: Record<stri
 
 export interface EventReaderOptions {
   stack: string;
-  /** Whether the command is `refresh`, which has no other steps. */
+  /** Whether the command is `refresh`, which has only refresh steps. */
   isRefresh: boolean;
   redact: Redact;
   onEvent: (event: StackEvent) => void;
@@ -44,7 +44,7 @@ export class EventReader {
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #keys = new Map<string, StackReport["keys"][number]>();
-  /** Each once. A failure without a workspace is not about one of our resources. */
+  /** Without duplicates. A failure without a workspace is not about one of our resources. */
   readonly #failures = new Map<string, FleetFailure>();
 
   constructor(options: EventReaderOptions) {
@@ -58,7 +58,7 @@ export class EventReader {
 
   result(): Pick<StackReport, "webhooks" | "keys" | "failures"> {
     const { isRefresh } = this.#options;
-    // A webhook that is gone and has left the list has no other step.
+    // If a webhook is gone from the service and from the list, the refresh is its only step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
     const webhooks = [...new Map([...found, ...this.#webhooks]).values()];
     return {
@@ -115,7 +115,7 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks explain why the run failed. The last of the others only reports that it failed. */
+/** Failures of webhooks explain why the run failed. Of the others, the last only says that it failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;

@@ -6,7 +6,7 @@ export const toFailure = (error: Failure, where: Pick<FleetFailure, "stack" | "w
   return { ...where, message: renderFailure(bare, "fleet"), error: bare };
 };
 
-/** Does something with a stack. Returns why it failed; empty if it did not. */
+/** Runs an operation on a stack. Returns its failure, or an empty array. */
 export async function failureOf(stack: string, work: () => Promise<void>): Promise<FleetFailure[]> {
   try {
     await work();

@@ -15,7 +15,7 @@ import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
-/** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/reference/figures.md. */
+/** How many workspaces a stack of a new fleet has by default: see docs/reference/figures.md. */
 const WORKSPACES_PER_STACK = 500;
 
 /**
@@ -36,7 +36,7 @@ export interface Fleet {
   plan(options?: UpOptions): Promise<FleetPlan>;
   /** Deploys the list to every stack, then updates the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
-  /** Records in the stacks what the service shows. */
+  /** Records in the states of the stacks what the service returns. */
   refresh(options?: RunOptions): Promise<FleetReport>;
   /** Removes all webhooks and all stacks of the fleet. */
   destroy(options?: RunOptions): Promise<FleetReport>;
@@ -45,9 +45,9 @@ export interface Fleet {
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: RunOptions): Promise<DriftReport>;
   /**
-   * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains
-   * secrets, so only its owner can read it. Throws `invalid_config` for an unknown stack, or if the folder
-   * has a different project.
+   * Writes the Pulumi project of one stack into a folder, so that you can run `pulumi` on it directly. It
+   * contains secrets, so only its owner can read it. Throws `invalid_config` for an unknown stack, or if the
+   * folder has a different project.
    */
   write(stack: string, folder: string): Promise<void>;
   /** The bot URLs of the index stack, by workspace; empty before the first `up`. */
@@ -56,7 +56,7 @@ export interface Fleet {
 
 /** What a fleet uses in addition to its definition. */
 export interface OpenFleetOptions {
-  /** For the engine and the provider, in addition to this process's: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
+  /** Variables for the engine and the provider, in addition to this process's, such as `PULUMI_BACKEND_URL`. */
   environment?: Record<string, string>;
 }
 
@@ -93,7 +93,7 @@ async function writeStack({ fleet, stacks }: FleetContext, name: string, folder:
   const chosen = stacks.filter((stack) => stack.name === name);
   if (chosen.length > 0) return writeProject(fleet, toYaml(callWebhook(fleet, chosen)), folder);
   const names = stacks.map((stack) => stack.name).join(", ");
-  throw invalidConfig([`stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`]);
+  throw invalidConfig([`stack: ${JSON.stringify(name)} is not a stack of this fleet; use one of ${names}`]);
 }
 
 /** A deployed fleet keeps its number of stacks, even if its list grows. */

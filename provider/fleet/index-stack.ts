@@ -7,10 +7,10 @@ import { indexStackName } from "./placement.js";
 import type { FleetFailure, StackReport } from "./reports.js";
 import type { FleetRun } from "./run.js";
 
-/** What the index stack exports, by workspace. */
+/** The outputs of the index stack, keyed by workspace. */
 export interface FleetIndex {
   botUrls: Record<string, string>;
-  /** The name of the stack. */
+  /** The name of the stack that has the workspace. */
   stackOf: Record<string, string>;
 }
 
@@ -22,7 +22,7 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
   return { botUrls: {}, stackOf: {}, ...outputs };
 }
 
-/** Reads the index for an `up`. Throws `invalid_config` if the backend or the list lacks too many of its workspaces. */
+/** Reads the index for an `up`. Throws `invalid_config` if a stack was lost, or if too many workspaces left the list. */
 export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
   rejectLostStacks(run, index);
@@ -31,8 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * A new stack would give its workspaces new keys. If an engine is killed while it rewrites a state for a changed
- * `PULUMI_DIY_BACKEND_GZIP`, only a copy may be left.
+ * Throws if the backend lacks a stack of the index: a new stack would give the workspaces new keys. An engine
+ * that is killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -41,7 +41,7 @@ export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackO
   throw invalidConfig([
     `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new ` +
       "keys, and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may " +
-      `have left a copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak ` +
+      `have left a copy of the state: on a file backend, copy .pulumi/stacks/${fleet.project}/${lost}.json.bak ` +
       "(or .json.gz.bak) to the same name without .bak. After an unfinished destroy, run destroy again. " +
       "If somebody removed the stack on purpose, create an empty one with pulumi stack init",
   ]);
@@ -54,18 +54,18 @@ export function findRemovals({ fleet, stacks }: FleetRun, { stackOf }: FleetInde
   return known.map(([name]) => name).toSorted();
 }
 
-/** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
+/** Throws `invalid_config` if more workspaces left the list than may be removed: the list may have been truncated. */
 export function rejectTooManyRemovals(removals: readonly string[], max: number): void {
   const { length } = removals;
   if (length <= max) return;
   const text =
     `must be at least ${length}, got ${max}: the list lacks ${length} workspaces that have a webhook ` +
-    `(${listNames(removals)}). Nothing was changed. If the list was cut short, fix it; ` +
-    "set this only if they must be removed";
+    `(${listNames(removals)}). Nothing was changed. If the list was truncated, fix it; ` +
+    "otherwise, raise the limit";
   throw invalidFields([{ field: "maxRemovals", text }]);
 }
 
-/** A rotation is an `up`, so it would register what is new without a plan, and delete what left the list. */
+/** Throws if list and stacks differ: a rotation is an `up`, so it would also create and delete webhooks. */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
@@ -77,8 +77,8 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   ];
   if (problems.length === 0) return;
   throw invalidConfig([
-    `workspaces: ${problems.join("; ")}. A rotation changes keys and nothing else, and nothing was changed. ` +
-      "Run up first; take a workspace whose up fails out of the list until it passes",
+    `workspaces: ${problems.join("; ")}. A rotation may only change keys, so nothing was changed. ` +
+      "Run up first; if a workspace's up fails, leave it out of the list until that is fixed",
   ]);
 }
 
@@ -91,7 +91,7 @@ export function isStale(previous: FleetIndex, previews: readonly StackReport[]):
   return !isDeepStrictEqual(nextIndex(previous, now), previous);
 }
 
-/** The index after a run. Keeps the entries of an unfinished stack that it does not report. */
+/** The index after a run. If a stack did not finish, keeps the entries that its report lacks. */
 function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackReport[]): FleetIndex {
   const places = new Map(
     Object.entries(botUrls).map(([name, botUrl]) => [name, { botUrl, stack: stackOf[name] ?? "" }]),
@@ -112,7 +112,7 @@ function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackRepo
   };
 }
 
-/** Writes the bot URLs to the index stack, even after failures, unless it already has them. Returns why that failed. */
+/** Writes the bot URLs to the index stack if they have changed, even after failures. Returns the failure, if any. */
 export async function updateIndex(
   { fleet, engine, existing }: Backend,
   previous: FleetIndex,

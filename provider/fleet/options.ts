@@ -3,11 +3,11 @@ import * as z from "zod";
 import { wholeNumberShape } from "./definition.js";
 import type { FleetAction, FleetFailure, StackReport, WebhookReport } from "./reports.js";
 
-/** The options of every run: how much is in progress at once, and when it stops. */
+/** The options of every run: how much runs at once, and when the run stops. */
 export interface RunOptions {
   /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
   stacksAtOnce?: number;
-  /** How many calls to one origin of the service are in progress at once, divided among the stacks. Default 32. */
+  /** How many calls to one origin of the service may run at once, divided among the stacks. Default 32. */
   callsPerOrigin?: number;
   /** After this many failures, no more stacks are started, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
@@ -21,7 +21,7 @@ export interface RunOptions {
 
 /** The options of `plan` and `up`. */
 export interface UpOptions extends RunOptions {
-  /** Queries the service first, so that drift shows, and is repaired. */
+  /** Queries the service first, so that `plan` shows drift and `up` repairs it. */
   refresh?: boolean;
   /** How many workspaces that left the list may be removed. Default 10. */
   maxRemovals?: number;
@@ -29,9 +29,9 @@ export interface UpOptions extends RunOptions {
 
 /** The options of `rotate`. */
 export interface RotateOptions extends RunOptions {
-  /** The rotation's name. Default: the first of the definition's `rotations`, an unfinished one, or today (UTC). */
+  /** The rotation's name. Default: the first of `rotations`, an unfinished rotation, or today's date (UTC). */
   rotation?: string;
-  /** How many stacks are in each wave after the first, which is one stack alone. Default: `stacksAtOnce`. */
+  /** How many stacks each wave has, except the first, which has one. Default: `stacksAtOnce`. */
   waveSize?: number;
 }
 
@@ -42,9 +42,9 @@ export type FleetEvent =
       type: "run-started";
       /** The command. */
       action: FleetAction;
-      /** How many stacks it runs on; in the event of a wave, their names. */
+      /** How many stacks it runs on. */
       stacks: number;
-      /** How many workspaces these have. */
+      /** How many workspaces these stacks have. */
       workspaces: number;
     }
   | {
@@ -74,7 +74,7 @@ export type FleetEvent =
       stack: string;
       /** A line that the provider or the engine printed. */
       line: string;
-      /** The workspace, if the provider printed it. */
+      /** The workspace, if the provider printed the line. */
       workspace?: string;
     }
   | {
@@ -87,7 +87,7 @@ const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
 export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
 
-/** Each running stack is an engine with its provider: more than 32 need too much memory on any machine. */
+/** The default. Each running stack needs an engine and a provider: more than 32 take too much memory. */
 const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
 export const optionsShape = z.strictObject({
@@ -116,7 +116,7 @@ export const optionsShape = z.strictObject({
 const runShape = optionsShape.omit({ refresh: true, maxRemovals: true, rotation: true, waveSize: true });
 const upShape = optionsShape.omit({ rotation: true, waveSize: true });
 
-/** What each action accepts: an option that it ignored could do more than its caller expects. */
+/** The options that each action accepts. Ignoring others could make a run do more than its caller expects. */
 export const OPTIONS_OF: Record<FleetAction, z.ZodType> = {
   plan: upShape,
   up: upShape,

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
- * Returns the index of the stack. Only the name and the count decide, so a new or removed workspace moves no other one.
+ * Returns the index of the stack. Only the name and the count decide, so adding or removing a workspace moves no other.
  * With rendezvous hashing, a larger count moves only the workspaces of the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {
@@ -15,7 +15,7 @@ export function stackOf(workspace: string, count: number): number {
   return best.index;
 }
 
-/** The name of a stack. It contains the count, so that it cannot be mistaken for a stack of another split. */
+/** The name of a stack. It contains the count, so that it cannot be mistaken for a stack of a different split. */
 export function stackName(fleet: string, index: number, count: number): string {
   return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
 }

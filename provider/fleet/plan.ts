@@ -10,9 +10,9 @@ import type { FleetFailure, FleetReport, StackReport } from "./reports.js";
 import { beginRun, noteFailure, runStacks, toFleetReport, type FleetContext, type FleetRun } from "./run.js";
 
 /**
- * The registrations of workspaces whose webhook would be created. `free`: nothing. `adopted`: our URL, which `up`
- * leaves as it is. `taken`: a different URL, so that `up` fails there or takes over, as `onExisting` says. `unknown`: a
- * failure says why, or the plan was stopped.
+ * What is registered in the workspaces whose webhook would be created. `free`: nothing. `adopted`: our URL, which `up`
+ * keeps. `taken`: a different URL, so `up` fails there or takes over, depending on `onExisting`. `unknown`: a failure
+ * says why, or the plan was stopped.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -35,7 +35,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   const webhooks = ran.stacks.flatMap((stack) => stack.webhooks);
   const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
   const removals = [...new Set([...findRemovals(run, index), ...deleted])].toSorted();
-  // An index that a killed run did not write lacks some of them.
+  // The index lacks some of them if a run was killed before it wrote the index.
   rejectTooManyRemovals(removals, maxRemovals);
   const { creates, failures } = await observeCreates(run, ran.stacks);
   const report = toFleetReport(run, ran, failures);
@@ -49,7 +49,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   };
 }
 
-/** Ends early when there are too many failures: a wrong key is wrong for all. */
+/** Ends early after too many failures: a wrong API key fails in every workspace. */
 async function observeCreates(
   run: FleetRun,
   stacks: readonly StackReport[],

@@ -6,11 +6,11 @@ import { invalidConfig, makeFolders, readFileIfExists, removeStale, writePrivate
 import type { ResolvedFleet } from "./definition.js";
 import type { YamlProgram } from "./yaml-program.js";
 
-// The Pulumi project of a fleet. Its folder has no program: each run writes its own into a folder below it.
+// The Pulumi project of a fleet. Its folder has no program: each run writes its own into a subfolder.
 
 const PROJECT_FILE = "Pulumi.yaml";
 
-/** The folder that npm ships: see tools/compile/plugin.ts. */
+/** The plugin's folder in the npm package: see tools/compile/plugin.ts. */
 const pluginFolder = (): string =>
   join(dirname(fileURLToPath(import.meta.resolve("pulumi-apichat/package.json"))), "plugin");
 
@@ -20,12 +20,12 @@ const projectOf = ({ project }: ResolvedFleet, plugin = pluginFolder()) => ({
   packages: { apichat: plugin },
 });
 
-/** Writes what the engine needs for commands without a program, and removes what killed runs have left. */
+/** Writes what the engine needs for commands without a program, and removes the leftovers of killed runs. */
 export async function prepareProject(fleet: ResolvedFleet): Promise<void> {
   const { folder } = fleet;
   makeFolders(folder);
   const files = { [PROJECT_FILE]: JSON.stringify(projectOf(fleet)), ".gitignore": "*" };
-  // Atomically: an engine of another command may read them at this moment.
+  // Written atomically, because the engine of another command may be reading them.
   await Promise.all(
     Object.entries(files).map(([name, text]) => writePrivateFile(join(folder, name), `${text}\n`)),
   );
@@ -49,7 +49,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a whole project for running `pulumi` directly. Throws `invalid_config` if a different one is there. */
+/** Writes a whole project for use with `pulumi`. Throws `invalid_config` if the folder has a different one. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,
@@ -58,7 +58,7 @@ export async function writeProject(
   const folder = resolve(target);
   const previous = readFileIfExists(join(folder, PROJECT_FILE));
   if (previous !== undefined && !previous.startsWith(`{"name":${JSON.stringify(fleet.project)},`)) {
-    throw invalidConfig([`folder: ${folder} has a ${PROJECT_FILE} of its own; name another folder`]);
+    throw invalidConfig([`folder: ${folder} has a ${PROJECT_FILE} of its own; use a different folder`]);
   }
   makeFolders(folder);
   // Relative, so that the folder can be used in another clone.
@@ -71,5 +71,5 @@ async function writeFiles(folder: string, project: object, program: YamlProgram)
   await writePrivateFile(join(folder, PROJECT_FILE), JSON.stringify(project));
 }
 
-/** The folder of a run, or `<file>.<uuid>`, which a killed writer leaves. */
+/** Matches the folder of a run, or a `<file>.<uuid>` that a killed writer left behind. */
 const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -14,7 +14,7 @@ export interface PulumiCall {
   folder: string;
   /** Set in addition to the variables of this process. */
   environment: Readonly<Record<string, string>>;
-  /** Asks the engine once to stop: it finishes its current steps and writes the state. */
+  /** When it fires, the engine is asked once to stop: it finishes its current steps and writes the state. */
   signal?: AbortSignal;
   /** With `--json`: called for every event. If it throws, the engine is asked to stop, and the call rejects. */
   onEvent?: (event: EngineEvent) => void;
@@ -30,34 +30,34 @@ export interface PulumiEnd {
 
 const isWindows = process.platform === "win32";
 
-/** How long an engine may take until it prints its first event, in milliseconds. */
+/** How long an interrupt waits for the engine's first output, in milliseconds. */
 const START_MS = 5_000;
 
 const running = new Set<ChildProcess>();
-// No engine outlives this process. Locks of their stacks may stay.
+// No engine outlives this process. The locks of their stacks may remain.
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** Runs the `pulumi` on PATH to its end. Rejects if there is none, with how to get one. */
+/** Runs the `pulumi` on PATH until it exits. If there is none, rejects with instructions to install it. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const { args, folder, environment, signal, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C on the terminal reaches this process alone: a second one would end the engine at once.
+    // So that Ctrl-C on the terminal reaches only this process: a second one would end the engine at once.
     detached: !isWindows,
     // On Windows, a hidden console does the same; children of a detached process would open visible ones.
     windowsHide: true,
   });
-  // First of all: a command that cannot be started has no streams, and says so in an event.
+  // Listen first: a command that cannot be started has no streams, and reports this in an event.
   const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
   if (child.pid === undefined) await ended;
   running.add(child);
   const begun = once(child.stdout, "data");
-  // Once, and when the engine listens for it: one that comes earlier would kill it.
+  // Interrupt only once, and only after the engine has begun to listen: an earlier signal would kill it.
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
-      // Windows has no such signal: Node would end the engine at once, with its lock and without its state.
+      // Windows has no such signal: Node would kill the engine, which would leave its lock and no state.
       () => isWindows || child.kill("SIGINT"),
     );
   signal?.addEventListener("abort", interrupt, { once: true });
@@ -85,7 +85,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   }
 }
 
-/** Undefined for text, and for the last line of an engine that was killed. */
+/** Undefined for text, and for the incomplete last line of a killed engine. */
 function parseEvent(line: string): EngineEvent | undefined {
   const event = line.startsWith('{"sequence":') ? jsonOrText(line) : undefined;
   return isMap(event) ? (event as unknown as EngineEvent) : undefined;
@@ -109,27 +109,27 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   const first = lines.findIndex((line) => line.startsWith("error: "));
   const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
   const reason = [...new Set(texts)].filter(Boolean).join("\n");
-  // A lock has no code of its own: the Automation API looks for these words too.
+  // A lock has no exit code of its own: the Automation API also looks for these words.
   if (/currently locked|\[409\]/.test(reason)) {
     const stack = call.args[call.args.indexOf("--stack") + 1];
     const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${stack}`;
-    // The engine names the lock's owner on lines of its own.
+    // The engine prints the lock's owner on separate lines.
     const owner = reason.replaceAll("\n", " ");
     throw new Error(
-      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ` +
+      `another run is using this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ` +
         command,
     );
   }
-  const unexplained = `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
+  const unexplained = `pulumi ${code === null ? "was ended by a signal" : `exited with code ${code}`}`;
   throw new Error((reason || unexplained) + hintOf(code, reason));
 }
 
-/** How to fix what the engine does not explain. Its own hint for a login is for Pulumi Cloud only. */
+/** How to fix what the engine does not explain. Its own login hint is for Pulumi Cloud only. */
 function hintOf(code: number | null, reason: string): string {
   if (code === NOT_LOGGED_IN)
-    return "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";
+    return "; for a different backend, set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";
   // The file backend writes these files in place, so a kill may leave them empty.
   if (/^(?:failed to load checkpoint: )?EOF$/m.test(reason))
-    return "; a killed run left an empty file; in the backend's folder: find .pulumi -name '*.attrs' -empty -delete";
+    return "; a killed run left an empty file; in the backend's folder, run find .pulumi -name '*.attrs' -empty -delete";
   return "";
 }

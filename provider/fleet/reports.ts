@@ -1,10 +1,10 @@
 import type { Failure } from "../errors/index.js";
 import type { DriftedProperty } from "../webhook/provider.js";
 
-/** A command over the stacks of a fleet. */
+/** A command that runs on the stacks of a fleet. */
 export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
 
-/** How a stack, or a whole run, ended. `stopped`: by Ctrl-C, by a limit, or because an earlier one failed. */
+/** How a stack, or a whole run, ended. `stopped`: by Ctrl-C, by a limit, or because an earlier wave failed. */
 export type Outcome = "done" | "failed" | "stopped";
 
 /** What the engine does, did or would do with one webhook. */
@@ -16,7 +16,7 @@ export interface WebhookReport {
   workspace: string;
   /** The engine's change to the webhook. */
   change: WebhookChange;
-  /** Unknown before the first `up`. */
+  /** Its bot URL; absent until it is registered. */
   botUrl?: string;
   /** What a refresh found to differ; absent if nothing does. */
   drift?: Drift;
@@ -24,7 +24,7 @@ export interface WebhookReport {
 
 /** How the service differs from the state. `gone`: nothing is registered. `taken-over`: a different URL and key. */
 export interface Drift {
-  /** How far they differ. */
+  /** How they differ. */
   kind: "changed" | "gone" | "taken-over";
   /** What differs, without secrets. */
   properties: DriftedProperty[];
@@ -40,7 +40,7 @@ export interface FleetFailure {
   stack: string;
   /** The error message; its first line is a complete summary. */
   message: string;
-  /** The failure as data, if it is this package's. */
+  /** The failure as data, if this package reported it. */
   error?: Failure;
 }
 
@@ -68,9 +68,9 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
   action: Action;
   /** The shard that ran, such as "2/4"; absent if all stacks did. */
   shard?: string;
-  /** `done` only if every stack that ran ended so. */
+  /** `done` only if all stacks are done and nothing failed. */
   outcome: Outcome;
-  /** ISO 8601, UTC. */
+  /** When the run started, in ISO 8601 (UTC). */
   startedAt: string;
   /** How long it took, in seconds. */
   seconds: number;

@@ -26,20 +26,20 @@ export interface RotationWave {
 }
 
 /**
- * How a rotation ended. For each stack it has what `up` did, and what failed in it or in its verification. It
- * contains no keys. Workspaces in a finished stack have the new key. Workspaces in a stack that was not started have
- * the old key, which the receiver keeps. For the others, run the same rotation again.
+ * How a rotation ended: for each stack, what `up` did, and what failed in the `up` or in its verification. Contains
+ * no keys. Workspaces of finished stacks have the new key. Workspaces of stacks that were not started have the old
+ * key, which the receiver still accepts. For all others, run the same rotation again.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
-  /** The name of the rotation; the same name continues it. */
+  /** The name of the rotation. To continue the rotation, use the same name. */
   rotation: string;
   /** In order; waves that were not started are `stopped`. */
   waves: RotationWave[];
 }
 
 /**
- * Each wave is verified at the service before the next starts, and one that fails is the last. Both keys are
- * accepted as long as the receiver keeps earlier ones. An interrupted rotation continues under its name.
+ * Each wave is verified at the service before the next starts. The first wave that fails is the last. Both keys
+ * are accepted as long as the receiver keeps earlier ones. An interrupted rotation continues under its name.
  * Throws `invalid_config` before anything runs if the list and the stacks differ, or if `webhook` does not
  * pass the rotation to derived keys.
  */
@@ -57,7 +57,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
   return report;
 }
 
-/** Has the name of a rotation until it is done. */
+/** The file that holds the name of an unfinished rotation. */
 export const unfinishedFile = ({ fleet }: Pick<FleetRun, "fleet">): string =>
   join(fleet.folder, "rotation.txt");
 
@@ -69,7 +69,7 @@ function chooseRotation(run: FleetRun): string {
   if (defined !== undefined && given !== undefined && given !== defined) {
     const text =
       `the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; ` +
-      "put the new name in front of them";
+      "put the new name first";
     throw invalidFields([{ field: "rotation", text }]);
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
@@ -83,7 +83,7 @@ function chooseRotation(run: FleetRun): string {
   throw invalidFields([{ field: "rotation", text }]);
 }
 
-/** Throws `invalid_config` if a derived key would not change. For a string, only the update can show this. */
+/** Throws `invalid_config` if a derived key would not change. For a string, only the `up` can show this. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -94,10 +94,10 @@ function requireRotated({ webhooks }: FleetRun, rotation: string): void {
 }
 
 const NOT_ROTATED =
-  "the key does not follow the rotation; webhook must return a different one, " +
-  "as with webhookVerificationKey: { derivedFrom, rotations }";
+  "the rotation does not change the key; webhook must return a different one, " +
+  "for example with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** Runs one wave after the other. The first that is not done is the last. */
+/** Runs one wave after the other. Skips the rest after the first that is not done. */
 async function runWaves(
   run: FleetRun<"rotate">,
   rotation: string,
@@ -169,5 +169,5 @@ function toVerified(
 
 function describeDrift({ kind, properties }: Drift): string {
   const names = properties.map(({ property }) => property).join(", ");
-  return `after the rotation, the webhook is not as it was set; the service shows ${kind}: ${names}`;
+  return `after the rotation, the webhook differs from what was set (${kind}): ${names}`;
 }

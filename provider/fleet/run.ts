@@ -27,10 +27,10 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   action: Action;
   options: FilledOptions;
   places: readonly PlacedStack[];
-  /** Whether it has all stacks. If not, it does not write the index stack: two such runs at once would both do so. */
+  /** Whether it runs on all stacks. A shard does not write the index stack, because shards may run at the same time. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
-  /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
+  /** The arguments of the webhooks of its stacks; empty for a command without a program. */
   webhooks: Webhooks;
   /** Milliseconds since 1970. */
   startedAt: number;
@@ -46,14 +46,14 @@ export async function beginRun<Action extends FleetAction>(
   if (problems) throw invalidFields(problems, { where: action });
   const options = optionsShape.parse(given);
   const [shard, shards] = numbersOf(options.shard);
-  // By turns, so that shards differ by one stack at most.
+  // Round-robin, so that shards differ by at most one stack.
   const stacks = all.filter((_, index) => index % shards === shard - 1);
   const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const existing = new Set(await engine.listStacks());
   requireSameSplit(fleet.name, all.length, existing);
   const places = stacks.filter(({ name, workspaces }) => {
     if (action === "rotate") return workspaces.length > 0;
-    // The workspaces of a stack may all have left the list.
+    // An existing stack is run even if all its workspaces have left the list.
     return existing.has(name) || (["plan", "up"].includes(action) && workspaces.length > 0);
   });
   const stop = new RunStop(given);
@@ -64,20 +64,20 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, places, isWhole, existing, webhooks, startedAt, stop };
 }
 
-/** Another split would move workspaces, and a workspace that moves loses its live webhook. */
+/** Throws if stacks of a different split exist: a workspace that changes stacks loses its live webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
   if (first === undefined) return;
   throw invalidConfig([
-    `stacks: ${count} is given, but the backend has ${listNames(others, 1)}; a different number would move ` +
-      "workspaces to other stacks, and delete their live webhooks on the way. Nothing was changed. " +
-      `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
+    `stacks: got ${count}, but the backend has ${listNames(others, 1)}; a different number would move ` +
+      "workspaces to other stacks and delete their live webhooks. Nothing was changed. " +
+      `Set stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the ` +
       "old stacks",
   ]);
 }
 
-/** Ends a run early: once, for the first reason. */
+/** Ends a run early, once; only the first reason counts. */
 class RunStop {
   readonly #controller = new AbortController();
   readonly #onEvent: RunOptions["onEvent"];
@@ -100,7 +100,7 @@ class RunStop {
     this.emit({ type: "stopping", why });
   }
 
-  /** Ends the run if `onEvent` throws: engines must not continue without it. */
+  /** Ends the run if `onEvent` throws: engines must not continue if nothing handles their events. */
   emit(event: FleetEvent): void {
     try {
       this.#onEvent?.(event);
@@ -114,7 +114,7 @@ class RunStop {
 export type StackResults = Pick<FleetReport, "stacks" | "skipped" | "failures">;
 
 /**
- * Runs one task for each stack, a bounded number at once. Ends early and skips the rest when the signal fires
+ * Runs one task for each stack, a limited number at a time. Ends early and skips the rest if the signal fires
  * or there are too many failures. Rejects only with what `onEvent` threw.
  */
 export async function runStacks(
@@ -126,7 +126,7 @@ export async function runStacks(
   const atOnce = Math.min(options.stacksAtOnce, places.length);
   const callsPerOrigin = Math.max(1, Math.floor(options.callsPerOrigin / Math.max(1, atOnce)));
   const reports = new Map<PlacedStack, StackReport>();
-  // Failures of events are in the report of their stack too.
+  // The report of a stack repeats the failures of its events.
   const failures = new Set<FleetFailure>();
   const note = (failure: FleetFailure): void => {
     if (failures.has(failure)) return;
@@ -149,7 +149,7 @@ export async function runStacks(
     report.failures.forEach(note);
     stop.emit({ type: "stack-ended", report });
   };
-  // All take from one iterator, so that each stack is taken once.
+  // All workers take stacks from one iterator, so that each stack runs once.
   const queue = places.values();
   const takeStacks = async (): Promise<void> => {
     for (const place of queue) if (!stop.signal.aborted) await runTask(place);
@@ -168,11 +168,11 @@ export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["sk
   workspaces: workspaces.length,
 });
 
-/** Reports a failure, and ends the run at the limit that its options set. */
+/** Reports a failure. Ends the run once there are `stopAfterFailures` of them. */
 export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, count: number): void {
   const most = options.stopAfterFailures;
   stop.emit({ type: "failure", failure });
-  if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the most allowed`);
+  if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the limit`);
 }
 
 /** The report of a run: the results of its stacks, and later failures, such as of the index stack. */

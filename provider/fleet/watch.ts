@@ -7,7 +7,7 @@ import { beginRun, runStacks, toFleetReport, type FleetContext, type FleetRun } 
 /** How a workspace differs. For `not-deployed` and `to-be-removed`, the list has changed since the last `up`. */
 export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
 
-/** One workspace that differs from the definition and the state. */
+/** One workspace that differs from the definition or the state. */
 export interface DriftedWorkspace {
   /** The workspace's name. */
   workspace: string;
@@ -15,7 +15,7 @@ export interface DriftedWorkspace {
   stack: string;
   /** How it differs. */
   kind: DriftKind;
-  /** Where it is registered; absent if it left the list. Values of a query are hidden. */
+  /** The workspace's base URL, with query values hidden; absent if it left the list. */
   baseUrl?: string;
   /** Empty for `not-deployed` and `to-be-removed`. */
   properties: Drift["properties"];
@@ -31,7 +31,7 @@ export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "sta
   checked: number;
 }
 
-/** Changes nothing. Throws `invalid_config` if the backend has stacks of another split. */
+/** Changes nothing. Throws `invalid_config` if the backend has stacks of a different split. */
 export async function watchFleet(context: FleetContext, options: RunOptions = {}): Promise<DriftReport> {
   const run = await beginRun(context, "watch", options);
   const { stacks, outcome, ...report } = toFleetReport(
@@ -62,7 +62,7 @@ function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace
   const listed = new Map(fleet.workspaces.map(({ name, baseUrl }) => [name, baseUrl]));
   const found = new Map<string, DriftedWorkspace>();
   for (const { stack, webhooks, keys } of seen) {
-    // Keys come first, so that a difference of the webhook replaces the one of its key.
+    // Keys come first, so that a webhook's difference replaces its key's.
     const reports: WebhookReport[] = [...keys, ...webhooks];
     for (const { workspace, change, drift } of reports) {
       const baseUrl = listed.get(workspace);
@@ -75,7 +75,7 @@ function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace
   return [...found.values()].toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1));
 }
 
-/** Drift takes precedence: a webhook that is gone at the service also shows as a create, although it is deployed. */
+/** Drift takes precedence: a webhook that is gone from the service also appears as a create, although it is deployed. */
 function kindOf(
   { drift, change }: Pick<WebhookReport, "change"> & { drift: Drift | undefined },
   isListed: boolean,

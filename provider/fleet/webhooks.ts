@@ -37,7 +37,7 @@ export function rejectAny(problems: readonly string[]): void {
 const EXAMPLE = "return { baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } }";
 
 function problemsOf(args: unknown): string[] {
-  if (!isRecord(args)) return [`it must return an object that is not a promise; ${EXAMPLE}`];
+  if (!isRecord(args)) return [`it must return a plain object, not a promise; ${EXAMPLE}`];
   const { baseUrl, webhookUrl, webhookVerificationKey: key } = args;
   const missing = Object.entries({ baseUrl, webhookUrl })
     .filter(([, value]) => typeof value !== "string")
@@ -45,7 +45,7 @@ function problemsOf(args: unknown): string[] {
   if (typeof key !== "string" && !isRecord(key))
     missing.push(`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`);
   else if (typeof key !== "string" && key["rotation"] !== undefined)
-    missing.push("webhookVerificationKey.rotation must be absent: the command rotate sets it");
+    missing.push("webhookVerificationKey.rotation must not be set: the command rotate sets it");
   const wrong = Object.entries(args)
     .filter(([, value]) => !isPlain(value))
     .map(([name]) => `${name} must have plain values only: no Output, no promise, no function`);

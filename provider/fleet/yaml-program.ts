@@ -2,7 +2,7 @@ import { SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack, in YAML: the engine then loads neither Node nor the SDK, half of a stack's cost.
+// The program of a stack, in YAML: without Node and the SDK, a stack costs the engine half as much.
 
 export interface YamlProgram {
   variables: Record<string, unknown>;
@@ -18,7 +18,7 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 
 /**
  * `rotation` rotates random keys. Labels within the program are numbered, because YAML may read a name as
- * something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
+ * another type. Secrets are variables, because an error of the YAML host quotes the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,
@@ -71,7 +71,7 @@ const isSecret = (name: string, value: unknown): boolean =>
   value !== undefined &&
   (SECRETS.has(name) || (["webhookUrl", "baseUrl"].includes(name) && mayHoldQuery(value)));
 
-/** Keeps strings as they are, including what YAML would read as a reference. */
+/** Keeps strings as they are, including what Pulumi's YAML would read as a reference. */
 function escape(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (Array.isArray(value)) return value.map(escape);

@@ -108,8 +108,8 @@ export function rejectTogether(values: Values, context: z.RefinementCtx): void {
 }
 
 /**
- * Yields problems of several fields: missing keys, equal paths. Any field may be invalid, or not known in a preview.
- * Yields undefined before each workspace, so that other work can have its turn.
+ * Yields problems that involve several fields: missing keys, equal paths. Any field may be invalid, or not known yet.
+ * Yields undefined before each workspace, so that other work can run in between.
  */
 function* problemsTogether({
   healthPath = HEALTH_PATH,
@@ -119,7 +119,7 @@ function* problemsTogether({
 }: Values): Generator<{ path: string[]; message: string } | undefined> {
   if ((derivedFrom === undefined) !== (rotations === undefined)) {
     const missing = derivedFrom === undefined ? "derivedFrom" : "rotations";
-    yield { path: [missing], message: "is missing; give both derivedFrom and rotations, or neither" };
+    yield { path: [missing], message: "is missing; set both derivedFrom and rotations, or neither" };
   }
   if (!isMap(workspaces)) return;
   const derived = count(derivedFrom) * Math.max(1, count(rotations));
@@ -128,7 +128,7 @@ function* problemsTogether({
   if (names.length === 0)
     yield {
       path: ["workspaces"],
-      message: "must have at least one; for example { acme: { verificationKeys: … } }",
+      message: "must contain at least one; for example { acme: { verificationKeys: … } }",
     };
   for (const name of names) {
     yield undefined;
@@ -146,14 +146,14 @@ function* problemsTogether({
     const path = wirePathOf(workspace["path"] ?? defaultPath(name));
     if (path === undefined) continue;
     const owner = owners.get(path);
-    const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
+    const clash = `must be unique, got ${path}, which ${owner} already uses; choose a different path`;
     if (owner !== undefined) yield { path: ["workspaces", name, "path"], message: clash };
     owners.set(path, `workspace ${name}`);
   }
 }
 
 const NO_KEY =
-  "must be a key or a non-empty list of keys, got nothing; give one, or derivedFrom and rotations for all workspaces";
+  "must be a key or a non-empty list of keys, got nothing; set it, or derivedFrom and rotations for all workspaces";
 
 const count = (values: unknown): number => [values ?? []].flat().length;
 
@@ -162,7 +162,7 @@ const wirePathOf = (path: unknown): string | undefined =>
   typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 
 export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], "subject" | "forwardTo"> {
-  /** Its own keys, in addition to those that are derived: see {@link keysOf}. */
+  /** Its own keys, in addition to the derived ones: see {@link keysOf}. */
   verificationKeys: string[];
   /** The path, such as "/acme", unique among the workspaces. */
   path: string;
@@ -182,13 +182,13 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a configuration file: JSON of the shape of {@link FileConfig}, with paths relative to its folder.
+ * Reads a configuration file: JSON with the shape of {@link FileConfig}, with paths relative to its folder.
  * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const given = await requireConfig(file);
   const problems: FieldProblem[] = [];
-  /** What each file holds. */
+  /** What each file contains. */
   const holders = new Map<string, "keys" | "a key">();
   const readKeys = async (field: string, sources: KeySource | KeySource[] = []): Promise<string[]> => {
     const keys: string[] = [];
@@ -250,8 +250,8 @@ async function readKey(source: KeySource, folder: string): Promise<string> {
 }
 
 /**
- * Returns derived keys first, the current one of all before the others. They are derived here, and not with the
- * configuration: those of 30,000 workspaces take seconds.
+ * Returns the derived keys first, starting with the current ones. They are derived when they are needed, because
+ * deriving the keys of 30,000 workspaces up front would take seconds.
  */
 export async function keysOf(
   { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,

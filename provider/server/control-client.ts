@@ -13,7 +13,7 @@ import {
 } from "./data-dir.js";
 import type { DeadLetterChoice } from "./spool/file.js";
 
-/** How long things may take, in milliseconds. */
+/** Time limits, in milliseconds. */
 export const CONTROL_LIMITS = {
   /** A response of the control interface, and the start of a process until it responds. */
   answerMs: 10_000,
@@ -61,8 +61,8 @@ export async function isResponding(instance: Instance): Promise<boolean> {
 }
 
 /**
- * Throws an ApiChatError: `invalid_config` if the configuration file is wrong or names another address or
- * folder (nothing has changed then), `unavailable` if the responder is gone.
+ * Throws an ApiChatError: `invalid_config` if the configuration file is wrong or names a different address or
+ * folder (then nothing has changed), `unavailable` if the responder is gone.
  */
 export async function requestReload(instance: Instance): Promise<void> {
   await command(instance, "/reload");
@@ -74,7 +74,7 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 export interface SpoolChanges {
-  /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
+  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
   retry(workspaces?: readonly string[]): number | Promise<number>;
   /** Forwards dead letters again. Returns their number. */
   replay(choice: DeadLetterChoice): number | Promise<number>;
@@ -87,8 +87,8 @@ export const spoolOf = (running: Instance): SpoolChanges => ({
 });
 
 /**
- * Changes what a data folder keeps: through the responder that runs on it, or else in its spool, while no responder can
- * start. Returns how many deliveries or conversations that were.
+ * Changes the kept deliveries of a data folder: through its running responder, or else directly in the spool, while no
+ * responder can start. Returns how many deliveries or conversations it changed.
  */
 export async function changeKept(
   dataDir: string,
@@ -136,11 +136,11 @@ async function ask(
   const url = new URL(`http://${CONTROL_HOST}:${controlPort}${path}`);
   const headers = { authorization: `Bearer ${token}` };
   const body = JSON.stringify(parameters);
-  // Its own connection, and not through a proxy of the environment.
+  // A separate connection, which does not use a proxy from the environment.
   const dispatcher = new Client(url.origin);
   try {
     const answer = await postOnce(url, { headers, body, limitBytes: Infinity, timeoutMs, dispatcher });
-    // Without the instance's name the response is from another program, which has the port now.
+    // Without the instance's name, the response is from another program that has the port now.
     if (answer.headers[INSTANCE_HEADER] !== instance || answer.status === 401) return undefined;
     const { error, ...result } = JSON.parse(answer.body.toString()) as {
       error?: Partial<Failure>;

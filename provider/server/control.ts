@@ -15,10 +15,10 @@ export interface ControlActions extends SpoolChanges {
   stop(): void;
 }
 
-/** The IDs of all dead letters fit. */
+/** Large enough for the IDs of all dead letters. */
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Starts the control interface on any port of this machine. Each action is a POST with its parameters as JSON. */
+/** Starts the control interface on a free port of this machine. Each action is a POST with its parameters as JSON. */
 export function startControl({
   instance,
   token,
@@ -33,11 +33,11 @@ export function startControl({
   ]);
   const expected = digest(`Bearer ${token}`);
   const run = async (request: IncomingRequest): Promise<[status: number, body: object]> => {
-    // Digests of equal length, so that the comparison takes the same time whatever was sent.
+    // Digests have equal length, so the comparison takes the same time whatever was sent.
     if (!timingSafeEqual(digest(request.header("authorization") ?? ""), expected))
       return [401, { error: { summary: "the token of instance.json is missing or wrong" } }];
     const call = calls.get(`${request.method} ${pathOf(request.url)}`);
-    if (call === undefined) return [404, { error: { summary: "nothing is here" } }];
+    if (call === undefined) return [404, { error: { summary: "there is no such action" } }];
     try {
       const body = await request.readBody(BODY_LIMIT_BYTES);
       const given: unknown = JSON.parse(typeof body === "string" ? "" : new TextDecoder().decode(body));

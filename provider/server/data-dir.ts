@@ -34,7 +34,7 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 const LOCK_FILE = "lock.sqlite";
 
-/** The file stays when its responder ends: only a response to its token shows that it is alive. */
+/** The file remains after its responder ends: only a response to its token shows that the responder is alive. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
   return (await instanceShape.safeParseAsync(jsonOrText(text))).data;
@@ -48,7 +48,7 @@ const LOCK_WAIT_MS = 500;
 
 /**
  * Creates a missing folder. The system releases the lock when the process ends, however it ends. Throws
- * `conflict` if another process holds the folder, `invalid_config` if it cannot be created or takes no files.
+ * `conflict` if another process holds the folder, `invalid_config` if it cannot be created or written to.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);
@@ -91,6 +91,6 @@ function openLock(dataDir: string, waitMs: number): FileLock | undefined {
 
 function unusable(wanted: string, dataDir: string, cause: unknown): ApiChatError {
   const reason = (cause as Error).message;
-  const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or give another folder`;
+  const text = `must be a folder ${wanted}, got ${dataDir}: ${reason}; change the owner, or use a different folder`;
   return invalidFields([{ field: "dataDir", text }], { operation: "responder", cause });
 }

@@ -23,9 +23,9 @@ import type { AcceptedDelivery, HeaderPair } from "./spool/database.js";
 import type { Spool, TakenDelivery } from "./spool/spool.js";
 
 const DEFAULTS = {
-  /** Of one attempt. */
+  /** The time limit of one attempt. */
   attemptTimeoutMs: 30_000,
-  /** Between the attempts of one delivery. */
+  /** The pauses between the attempts of one delivery. */
   backOff: { firstMs: 1_000, longestMs: 300_000 },
   /** How long `close` waits for attempts in progress. */
   closeTimeoutMs: 5_000,
@@ -50,7 +50,7 @@ const SPOOL_PAUSE_MS = 1_000;
 /**
  * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation,
  * with conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
- * deliveries become dead letters. Starts with its first plan. The spool says which ones to forward, and when.
+ * deliveries become dead letters. Forwards nothing before its first plan. The spool decides what is due.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -58,9 +58,9 @@ export class Forwarder {
   readonly #metrics: ForwarderOptions["metrics"];
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
-  /** The URLs by workspace. Deliveries of the others are kept; attempts in progress continue. */
+  /** The URLs by workspace. Deliveries of other workspaces are kept; attempts in progress continue. */
   #targets: ReadonlyMap<string, string> = new Map();
-  /** By the IDs of their deliveries. */
+  /** The attempts in progress, by the IDs of their deliveries. */
   readonly #attempts = new Map<string, Promise<unknown>>();
   readonly #abandoning = new AbortController();
   #maxAgeMs = 0;
@@ -72,15 +72,15 @@ export class Forwarder {
     this.#log = log;
     this.#metrics = metrics;
     this.#settings = { ...DEFAULTS, ...settings };
-    // HTTP/1.1 only: it keeps the headers as they came.
+    // HTTP/1.1 only, which keeps the headers as received.
     this.#dispatcher = createDispatcher({ connections: spool.limits.total, allowH2: false });
     spool.onDue = (delivery) => this.#begin(delivery);
     spool.onUnreadable = (error) => this.#logSpoolFailure(error);
   }
 
   /**
-   * Forwards by this plan from now on; attempts in progress finish with the previous plan. The age of the deliveries
-   * that a workspace has kept counts from when it gets a target. A changed target is tried at once.
+   * Follows this plan from now on; attempts in progress finish with the previous plan. The age of a workspace's kept
+   * deliveries counts from when it gets a target. A changed target is tried at once.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
     void this.#plans.run("plan", async () => {
@@ -110,7 +110,7 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /** Repeats a write until it succeeds, or the forwarder gives up: it may fail while the disk is full. */
+  /** Repeats a write until it succeeds, or the forwarder gives up: a write may fail while the disk is full. */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {
@@ -126,7 +126,7 @@ export class Forwarder {
   }
 
   #begin(delivery: TakenDelivery): void {
-    // It stays in the spool for the next start.
+    // The delivery stays in the spool for the next start.
     if (this.#isClosing) return;
     const target = this.#targets.get(delivery.workspace);
     if (target === undefined) return void this.#persist(() => this.#spool.ask("release", delivery.position));
@@ -144,7 +144,7 @@ export class Forwarder {
     const startMs = performance.now();
     const outcome = await forwardRequest(delivery, { url: new URL(target), ...options });
     this.#metrics?.attempted(delivery.workspace, outcome.kind, performance.now() - startMs);
-    // Until then it stays taken: it is not sent a second time.
+    // Until that is recorded, the delivery stays taken, so that it is not sent twice.
     await this.#persist(() => this.#record(outcome, delivery, target));
   }
 
@@ -157,7 +157,7 @@ export class Forwarder {
     const attempt = { failure, pauseMs: 0, maxAgeMs: 0 };
     if (outcome.kind === "retry") {
       const hasMoved = this.#targets.get(workspace) !== target;
-      // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+      // Never less than the back-off: "Retry-After: 0" would cause a loop without pauses.
       const backOff = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
       attempt.pauseMs = hasMoved ? 0 : backOff;
       attempt.maxAgeMs = this.#maxAgeMs;
@@ -177,7 +177,7 @@ export class Forwarder {
 
 /** The outcome of one attempt. `abandoned`: the signal fired before a response. */
 export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
-  /** The time was over before the end of the response. */
+  /** The attempt timed out before the response was complete. */
   timedOut?: true;
 };
 

@@ -5,7 +5,7 @@ import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
 
-/** Where to listen; port 0 is any that is free. */
+/** Where to listen; port 0 picks a free one. */
 export interface ListenAddress {
   host: string;
   port: number;
@@ -20,30 +20,30 @@ export interface Listener extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** Enough for a delivery over a bad line, and an end to those who send a byte a second. */
+/** Long enough for a delivery over a slow connection, but not for a sender of one byte per second. */
 const LIMITS = {
   /** The head of a request. */
   headMs: 10_000,
-  /** All of a request. */
+  /** The whole request. */
   requestMs: 20_000,
   /** How often both limits are checked. */
   checkEveryMs: 1_000,
-  /** How long idle connections stay open after `close`: longer than a request takes to cross the world. */
+  /** How long idle connections stay open after `close`: longer than a request takes to arrive. */
   lingerMs: 500,
   /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
-  /** The proxy before a responder needs few. See {@link Connections}. */
+  /** The proxy in front of a responder needs few. See {@link Connections}. */
   connections: 2_000,
 };
 
 /** Forwarding adds our own headers, and most servers accept 16 KiB in total. */
 const HEAD_BYTES = 15 * 1024;
 
-/** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
+/** Longer than proxies and clients keep an idle connection, so that it is never closed while they send. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
+/** Starts to listen. Throws `unavailable`, with a hint, if the address is not available. */
 export async function startListener(
   address: ListenAddress,
   listener: NodeListener,
@@ -63,7 +63,7 @@ export async function startListener(
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
   });
-  // A sender that ends its side after its request still gets the response.
+  // A sender that closes its side after its request still gets the response.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => connections.accept(socket));
   server.listen(address.port, address.host);
@@ -83,7 +83,7 @@ export async function startListener(
 }
 
 async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Promise<void> {
-  // Not the HTTP server's own close, which immediately closes idle connections, even if a request is on its way.
+  // The HTTP server's own close would immediately close idle connections, even if a request is on its way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const idleFromMs = performance.now() + lingerMs;
   const idle = setInterval(() => {
@@ -93,13 +93,13 @@ async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Prom
   await closed;
   clearInterval(idle);
   clearTimeout(limit);
-  // Ends the check of the time limits.
+  // Stops checking the time limits.
   server.close();
 }
 
 /**
- * The open connections of a server, at most this many. One more takes the place of the connection that has waited
- * longest for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
+ * The open connections of a server, at most this many. Beyond that, a new one replaces the one that has waited longest
+ * for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
  * response, the new one is closed. So no client can keep others out by holding connections open.
  */
 class Connections {

@@ -21,9 +21,9 @@ export type LogSink = (line: string) => void;
 const SAME_LINE_MS = 10_000;
 
 /**
- * JSON lines: `time`, `level`, `event`, then the fields. Redacts nothing: a field must not contain what a
+ * JSON lines: `time`, `level`, `event`, then the fields. Does not redact: a field must not contain what a
  * sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces
- * would take seconds. Not pino: at the same speed, it has 13 packages and takes 67 ms of a start.
+ * would take seconds. Why not pino: it is as fast, but has 13 packages and makes a start 67 ms longer.
  */
 export function createLog(sink: LogSink): Log {
   const write = (level: string, event: string, fields: LogFields): void => {
@@ -51,14 +51,14 @@ export function createLog(sink: LogSink): Log {
   };
 }
 
-/** The message of what this package, SQLite or the file system has thrown: none of them quotes a key. */
+/** The message of an error of this package, SQLite or the file system: none of them quotes a key. */
 export const messageOfError = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-/** How large a log file gets before the next begins, in bytes. */
+/** The size at which a log file is rotated, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
 
-/** Writes into a file for its owner only. A full one becomes `<file>.1`, in place of the one before. */
+/** Writes to a file that only its owner can read. A full file is renamed to `<file>.1`, which it replaces. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
   let size = fileSize(file);
   if (size > 0) chmodSync(file, 0o600);

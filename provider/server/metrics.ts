@@ -25,15 +25,15 @@ const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 /** Up to the time limit of an attempt, in seconds. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The share of the time that counting rows may take: deliveries wait for it, and it takes long with a million rows. */
+/** The fraction of time that counting rows may take: deliveries wait for it, and a million rows take long. */
 const COUNTING_SHARE = 0.01;
 
-/** What a responder counts for Prometheus; docs/operate/metrics.md lists it. */
+/** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The first 100 workspaces have series of their own until the process ends, the others share one. Throws
- * `invalid_config` with what to install if the optional peer prom-client is missing.
+ * The first 100 workspaces have series of their own until the process ends; the others share one. Throws
+ * `invalid_config`, which says what to install, if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadClient();
@@ -42,13 +42,13 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     return { name: `apichat_responder_${name}`, help, labelNames, registers: [registry] };
   };
   const accepted = new Counter(define("deliveries_accepted_total", "Deliveries stored.", "workspace"));
-  const rejected = new Counter(define("requests_rejected_total", "Errors sent.", "workspace", "code"));
+  const rejected = new Counter(define("requests_rejected_total", "Error responses.", "workspace", "code"));
   const handshakes = new Counter(define("handshakes_total", "Handshakes.", "workspace", "result"));
   const attempts = new Counter(define("forward_attempts_total", "Attempts.", "workspace", "result"));
   const duration = define("forward_duration_seconds", "Duration of an attempt to forward.", "result");
   const durations = new Histogram({ ...duration, buckets: DURATIONS });
   const pending = new Gauge(define("pending_deliveries", "Deliveries in the spool.", "workspace"));
-  const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest of them.", "workspace"));
+  const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest one.", "workspace"));
   const deadLetters = new Gauge(define("dead_letters", "Deliveries that were given up.", "workspace"));
   const bytes = new Gauge(define("spool_bytes", "Size of the spool's file and its log."));
   new Gauge(define("build_info", "Always 1.", "version")).set({ version: VERSION }, 1);
@@ -86,16 +86,16 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
 
   const answer = async ({ method, url }: IncomingRequest): Promise<Answer> => {
     if (method !== "GET" || pathOf(url) !== "/metrics")
-      return answerError("not_found", "nothing is here but GET /metrics");
+      return answerError("not_found", "only GET /metrics is served here");
     await count();
     bytes.set(fileSize(join(dataDir, SPOOL_FILE)) + fileSize(join(dataDir, `${SPOOL_FILE}-wal`)));
-    // Each connection is for one request, so that none delays the stop.
+    // Each connection is for one request, so that none delays the shutdown.
     const headers = { "content-type": registry.contentType, connection: "close" };
     return { status: 200, headers, body: await registry.metrics() };
   };
 
   return {
-    /** Begins the series of these workspaces at 0, so that the first increase of each is seen. */
+    /** Starts the series of these workspaces at 0, so that Prometheus sees the first increase of each. */
     follow: (workspaces: readonly string[]): void => {
       for (const workspace of new Set(workspaces.map(labelOf))) {
         accepted.inc({ workspace }, 0);
@@ -118,7 +118,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
       attempts.inc({ workspace: labelOf(workspace), result });
       durations.observe({ result }, ms / 1000);
     },
-    /** Serves them at `/metrics`, without authentication. Throws `unavailable` if the address is not available. */
+    /** Serves the metrics at `/metrics`, without authentication. Throws `unavailable` if it cannot listen. */
     serve: (address: ListenAddress): Promise<Listener> => startListener(address, toNodeListener({ answer })),
   };
 }
@@ -133,7 +133,7 @@ function loadClient(): typeof client {
     const text = isOfArchive()
       ? "--metrics-port needs prom-client, which the plugin's archive does not contain; " +
         "use a responder from npm: npm install pulumi-apichat prom-client@^15"
-      : "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
+      : "--metrics-port needs prom-client, which is not installed; run: npm install prom-client@^15";
     throw new ApiChatError("invalid_config", text, { operation: "responder", cause });
   }
 }

@@ -1,4 +1,4 @@
-/** A second entry file: queries a server from another process. It loads nothing that only a running server needs. */
+/** A second entry file, to query a server from another process. It loads nothing that only a running server needs. */
 export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
 /** @internal zod's types stay out of the published declarations. */
 export { fileShape, rejectTogether, workspacesShape } from "./config.js";

@@ -41,13 +41,13 @@ const HEALTH_MS = 2_000;
 /** How long a health check waits for the disk, in milliseconds. */
 const HEALTH_WAIT_MS = 500;
 
-/** Whether to send requests here, and whether a restart would help. */
+/** `ready`: whether to send requests here. `health`: whether a restart would help. */
 type Probe = "ready" | "health";
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries
  * before it responds 200, or 503 if the store fails. The ready path responds 200, or 503 while nothing can be
- * stored and once this drains; the health path 200, or 503 if only a restart would help; every other path
+ * stored or once this drains; the health path 200, or 503 if only a restart would help; every other path
  * 404. A map, not a framework's router: the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
@@ -65,7 +65,7 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#options = options;
   }
 
-  /** Switches to this configuration at once when it resolves; requests in progress finish with the old one. */
+  /** Switches to this configuration just before it resolves; requests in progress finish with the old one. */
   async configure(config: ServerConfig): Promise<void> {
     const places = new Map<string, WorkspaceRoute>();
     for await (const [workspace, { path }] of entriesInSlices(config.workspaces))
@@ -139,7 +139,7 @@ export class Routes implements Pick<Responder, "answer"> {
     { startMs, ...facts }: { startMs: number; kind: string; result: string },
   ): void {
     const ms = Math.round(performance.now() - startMs);
-    // Anything but a number may be content.
+    // Anything except a number may be content.
     const ids = { workspace, id, conversation: /^-?\d+$/.test(conversation) ? conversation : undefined };
     this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
   }
@@ -166,7 +166,7 @@ export class Routes implements Pick<Responder, "answer"> {
     } catch (cause) {
       const error = messageOfError(cause);
       this.#log.limited("error", "not well", error, { error });
-      // A restart makes no room on a disk, and would only delay the deliveries that wait.
+      // A restart does not free disk space, and would only delay the waiting deliveries.
       const mayPass = cause instanceof SqliteError && cause.code !== "failed";
       return probe === "health" && mayPass ? OK : NOT_STORING;
     }
@@ -183,18 +183,18 @@ export class Routes implements Pick<Responder, "answer"> {
 /** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;
 
-/** The conversation's digits, which may be absent in a message that section 2.4 does not define. */
+/** The conversation's ID, which may be absent in a message that section 2.4 does not define. */
 function conversationOf(message: unknown): string | undefined {
   const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };
   const isId = typeof id === "number" || typeof id === "bigint" || typeof id === "string";
   return isId ? String(id).slice(0, CONVERSATION_CHARACTERS) : undefined;
 }
 
-const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
-/** It would go round without end. The forwarder tries it again, so nothing is lost when the target is corrected. */
+const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
+/** The delivery would loop forever. The forwarder retries it, so nothing is lost once the target is corrected. */
 const OWN_DELIVERY = answerError(
   "not_found",
-  "this delivery comes from here; forward it to your own program",
+  "this responder sent the delivery; forward it to your own program",
 );
 const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "this path accepts only GET and HEAD", {
   allow: "GET, HEAD",
@@ -206,5 +206,5 @@ const OK: Answer = {
   body: JSON.stringify({ status: "ok" }),
 };
 const NO_STORE = { "cache-control": "no-store" };
-const NOT_STORING = answerError("unavailable", "deliveries cannot be stored now", NO_STORE);
+const NOT_STORING = answerError("unavailable", "deliveries cannot be stored at the moment", NO_STORE);
 const DRAINING = answerError("unavailable", "the responder is about to stop", NO_STORE);

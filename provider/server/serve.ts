@@ -10,7 +10,7 @@ export interface ServeOptions extends ServerOptions {
  * kills it. Throws what `startServer` throws. A crash ends the process with exit code 1.
  */
 export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOptions): Promise<void> {
-  // Files that SQLite and others create are for the owner only.
+  // Makes files that SQLite and others create accessible to the owner only.
   process.umask(0o077);
   // A closed stderr must not crash the responder.
   process.stderr.on("error", () => undefined);
@@ -42,9 +42,9 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   const isWindows = process.platform === "win32";
   if (!isWindows) process.on("SIGHUP", reload);
   for (const signal of isWindows ? WINDOWS_STOPS : (["SIGTERM", "SIGINT"] as const)) {
-    // Ctrl-C waits for nobody.
+    // Ctrl-C does not drain.
     const waitMs = signal === "SIGTERM" ? drainMs : 0;
-    // Without a listener, the second one ends the process at once.
+    // Without a listener, a second signal ends the process at once.
     process.once(signal, () => {
       setTimeout(kill, waitMs + STOP_MS).unref();
       if (waitMs > 0) drain();
@@ -53,11 +53,11 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   }
 }
 
-/** On Windows SIGHUP means that the console closes, and SIGBREAK is what a service manager sends. */
+/** On Windows, SIGHUP means that the console closes, and service managers send SIGBREAK. */
 const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 
 /** How long a graceful stop may take, in milliseconds: everything that it waits for takes ten seconds at most. */
 const STOP_MS = 12_000;
 
-/** `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
+/** `process.exit` would wait for a pending read, such as of a key from a pipe. */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

@@ -20,9 +20,9 @@ export interface ServerOptions {
   configFile: string;
   /** Identifies this start for its starter. The log then goes to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
-  /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: does not. */
+  /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;
-  /** Where the metrics listen. Default: this machine only. */
+  /** The address to serve the metrics on. Default: this machine only. */
   metricsHost?: string | undefined;
   logDeliveries?: boolean | undefined;
 }
@@ -30,7 +30,7 @@ export interface ServerOptions {
 export interface RunningServer extends ControlActions {
   readonly log: Log;
   drain(): void;
-  /** Resolves when it has stopped; rejects if that has failed, or if it stopped because its folder is gone. */
+  /** Resolves when it has stopped; rejects if stopping failed, or if it stopped because its folder is gone. */
   readonly stopped: Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const TOKEN_BYTES = 32;
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
 
-/** How long the announcement waits for room on the disk, in milliseconds. */
+/** How long to wait before announcing again on a full disk, in milliseconds. */
 const ANNOUNCE_AGAIN_MS = 1_000;
 
 /** How often a responder checks that its folder still names it, in milliseconds. */
@@ -68,7 +68,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
   for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
-/** Adds to `undos` how to undo each step; the stop runs them in reverse order. */
+/** Adds a function to `undos` for each step; the stop calls them in reverse order. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   const loaded = await loadConfig(configFile);
@@ -76,7 +76,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const lock = await takeDataDir(dataDir);
   let isStopping = false;
   undos.push(() => {
-    // A caller that waits for the lock may remove the folder: nothing is written there afterwards.
+    // A caller that waits for the lock may then remove the folder, so nothing may be written there afterwards.
     if (isStopping) log.info("stopped");
     lock.release();
   });
@@ -84,13 +84,13 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => spool.close());
   const isManaged = options.instance !== undefined;
   const log = createLog(isManaged ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr);
-  // Loaded here: most responders run without.
+  // Loaded here, because most responders serve no metrics.
   const { createMetrics } = metricsPort === undefined ? {} : await import("./metrics.js");
   const metrics = createMetrics?.(dataDir, spool);
   const forwarder = new Forwarder({ spool, log, metrics });
   const isOurs = (id: string): boolean => forwarder.isSending(id);
   const routes = new Routes(spool, log, { metrics, logDeliveries, isOurs });
-  /** Where it listens; with the real port once it does. */
+  /** The address to listen on; it has the real port once the server listens. */
   let address: ListenAddress = { host, port };
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
@@ -145,18 +145,18 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     stop: () => stop(),
   };
 
-  /** Stops once the folder was removed, or names another process: nothing leads to this one then. */
+  /** Stops if the folder was removed or names another process: nothing can find this one then. */
   const checkFolder = async (): Promise<void> => {
     if ((await readInstance(dataDir))?.instance === instance) return;
     const text = `the data folder ${dataDir} was removed or replaced while the responder ran`;
     stop(new ApiChatError("unavailable", text, { operation: "responder" }));
   };
 
-  // A folder that cannot be read now is read again.
+  // A folder that cannot be read is checked again later.
   const report = (error: unknown): void =>
     log.limited("error", "not checked", dataDir, { error: messageOfError(error) });
 
-  /** On a full disk the announcement is written later, once forwarding has made room for it. */
+  /** On a full disk, the announcement is written later, once forwarding has made room for it. */
   const announce = async (announcement: Instance): Promise<void> => {
     try {
       await writeInstance(dataDir, announcement);
@@ -174,7 +174,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const control = await startControl({ instance, token, actions: server });
   undos.push(() => control.close());
-  // Not `??`: an empty host would be every address.
+  // Not `??`: an empty host would mean every address.
   const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
   undos.push(() => scraped?.close());
   const listener = await startListener(address, toNodeListener(routes));
@@ -182,7 +182,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  // Before anything is forwarded: a start that fails has changed nothing.
+  // Announce before anything is forwarded, so that a failed start has changed nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });

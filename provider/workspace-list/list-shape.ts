@@ -26,7 +26,7 @@ const url = (example: string): z.ZodType<string> => checkedText((value) => probl
 
 // The value is not shown: it may be a key in the wrong place.
 const workspaceName = z.string().regex(WORKSPACE_NAME, {
-  error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+  error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", starting with a letter or digit',
 });
 
 /**
@@ -40,12 +40,12 @@ function problemOfKeyVariable(name: string): string | undefined {
       "such as ACME_API_KEY; rename the variable"
     );
   }
-  // An empty variable counts as none, as everywhere.
+  // An empty variable counts as unset, as everywhere else.
   if (process.env[name]) return undefined;
-  return "must be the name of an environment variable that is set; set it, or name another";
+  return "must be the name of an environment variable that is set; set it, or use a different one";
 }
 
-/** The fields that an entry may have, and the top of a list for all its entries. */
+/** The fields that an entry, or the top of a list for all its entries, may have. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
@@ -58,7 +58,7 @@ interface KeySource {
   apiKeyEnv?: string;
 }
 
-/** Rejects an API key that is given twice. */
+/** Rejects an entry or a list with two sources of its API key. */
 const rejectTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
     error: "cannot be combined with apiKeyEnv; use one of the two",
@@ -73,11 +73,11 @@ const entryShape = rejectTwoKeys(
   }),
 );
 
-/** The API key that an entry or the top of a list gives. */
+/** The API key of an entry, or of the top of a list. */
 const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 
-/** A list, whose top may have what its entries have in common. The list of a program has no top. */
+/** A list. Fields at its top are defaults for its entries. A list that a program passes has no top. */
 export const listShape = rejectTwoKeys(
   z.strictObject({
     ...commonFields,
@@ -118,17 +118,17 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
     text: `${nameOf(workspaces[index], "this")} is also the name of workspaces[${other}]; rename one of them`,
   }));
 
-/** Entries that reach one workspace, which has one webhook: same address, same API key. */
+/** Finds entries for the same workspace, which can have only one webhook: same base URL, same API key. */
 function findClashes({ workspaces, ...top }: List): EntryProblem[] {
   const identityOf = ({ baseUrl, ...entry }: List["workspaces"][number]): string =>
-    // The key of a variable that is missing is not known; its name takes the place of the key.
+    // If a variable is not set, its name takes the place of the unknown key.
     JSON.stringify([canonicalUrl(baseUrl), apiKeyOf(entry) ?? entry.apiKeyEnv ?? apiKeyOf(top)]);
   return findEqual(workspaces.map(identityOf)).map(({ index, other }) => ({
     index,
     field: "baseUrl",
     text:
       `reaches the same workspace as ${nameOf(workspaces[other], `entry ${other + 1}`)}, with the same API key; ` +
-      "a workspace has one webhook: keep one of them",
+      "a workspace has only one webhook: remove one of them",
   }));
 }
 

@@ -19,14 +19,14 @@ interface PlannedRow {
   reason?: string;
 }
 
-/** Two entries of one workspace have one identity: the bot code, or base URL and API key if nothing is registered. */
+/** Entries for the same workspace share an identity: the bot code, or base URL and API key if nothing is registered. */
 type Row = PlannedRow & { identity: string };
 
 type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: string };
 
 /**
  * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
- * without their own. `onAnswer` is called for each workspace that has answered.
+ * without their own. `onAnswer` is called after each query, whether it succeeded or not.
  */
 export async function planWebhooks(
   listed: readonly PlannedWorkspace[],

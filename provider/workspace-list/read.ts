@@ -9,7 +9,7 @@ import { type ListedWorkspace, listShape, type PlannedWorkspace, workspacesOf } 
  * wrong with it, each with file, line and field, and none of its values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
-  // To a parser of YAML a table is one long string.
+  // A YAML parser reads a CSV table as one long string.
   if (/\.csv$/i.test(path)) throw invalidConfig([`${path}: must be a YAML or JSON file, not CSV`]);
   return workspacesOf(await readYamlFile(path, listShape));
 }
@@ -21,11 +21,11 @@ export async function readPlannedWorkspaces(path: string): Promise<PlannedWorksp
   if (missing.length === 0) return listed as PlannedWorkspace[];
   throw invalidConfig([
     `${path}: webhookUrl is missing for ${listNames(missing)}; ` +
-      "give it for each workspace, or once at the top of the list",
+      "set it for each workspace, or once at the top of the list",
   ]);
 }
 
-/** Checks workspaces that a program gives. Throws `invalid_config` with everything that is wrong with them. */
+/** Checks workspaces that a program passes. Throws `invalid_config` with everything that is wrong with them. */
 export function checkWorkspaces(workspaces: readonly unknown[]): ListedWorkspace[] {
   const { data, problems } = parse(listShape, { workspaces });
   if (problems) throw invalidConfig(describeProblems(problems));

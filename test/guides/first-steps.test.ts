@@ -52,7 +52,7 @@ test("First steps works word for word, from the first terminal to the end", asyn
 
   const printed = await third.run(init);
   const [, commands = ""] =
-    /Paste next, one after the other:\n\n([^]*)\n\nnpx --package pulumi-apichat apichat doctor/.exec(
+    /Next, paste these commands, one block at a time:\n\n([^]*)\n\nnpx --package pulumi-apichat apichat doctor/.exec(
       printed,
     ) ?? [];
   const [prepare = "", , up = ""] = commands.split("\n\n");

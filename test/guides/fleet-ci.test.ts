@@ -148,7 +148,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     const locked = await call("up", "up", "", ["1/2"]);
     expect(locked.exitCodes).toEqual([1]);
     const [, cancelling = ""] =
-      /another run works on this stack: .*created by \S+@\S+ \(pid \d+\).*: (pulumi cancel .*--stack \S+)/.exec(
+      /another run is using this stack: .*created by \S+@\S+ \(pid \d+\).*: (pulumi cancel .*--stack \S+)/.exec(
         locked.printed,
       ) ?? [];
     expect(cancelling).toContain(stack);

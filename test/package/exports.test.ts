@@ -189,7 +189,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     const program = "node_modules/pulumi-apichat/dist/provider/cli/main.js";
     const asked = await run(program, "responder", "--config", "responder.json", "--metrics-port", "0");
     const needed =
-      "prom-client is not installed, which --metrics-port needs; run: npm install prom-client@^15";
+      "--metrics-port needs prom-client, which is not installed; run: npm install prom-client@^15";
     expect(asked.stderr.split("\n")).toContain(`error: ${needed}`);
     expect(asked.exitCode).toBe(2);
   });

@@ -97,7 +97,7 @@ test("a long result is written completely to a slow reader", async () => {
 
 test.each([
   [[], "interrupted\n"],
-  [["--json"], '{"error":{"code":"interrupted","message":"ended by Ctrl-C"}}\n'],
+  [["--json"], '{"error":{"code":"interrupted","message":"stopped by Ctrl-C"}}\n'],
 ])("a slow service is reported after two seconds, and Ctrl-C ends with 130: %j", async (json, end) => {
   const slow = `${(await startServer(() => undefined)).url}/`;
   const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {

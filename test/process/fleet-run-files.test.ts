@@ -51,9 +51,9 @@ test("write creates a stack's project for its owner only, and keeps other projec
     runtime: "yaml",
     packages: { apichat: expect.stringMatching(/^\.\/.*plugin$/) as string },
   });
-  await expect(fleet.write("test-1-of-1", target)).rejects.toThrow("give one of test-0-of-1");
+  await expect(fleet.write("test-1-of-1", target)).rejects.toThrow("use one of test-0-of-1");
   await writeFile(join(folder, "Pulumi.yaml"), "name: another\n");
-  await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("name another folder");
+  await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("use a different folder");
 });
 
 test("an engine ends with the process that started it (a stand-in for pulumi)", async () => {

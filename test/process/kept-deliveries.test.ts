@@ -46,7 +46,7 @@ describe("a delivery that a responder keeps", () => {
     expect(readJsonLines(two.stdout)).toHaveLength(2);
     expect(two.stderr).toBe("there are more: see --limit\n");
     const none = await run("responder", "dead-letters", "--workspace", "nope", "--data-dir", home.dataDir);
-    expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "none of workspace nope\n" });
+    expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no dead letters of workspace nope\n" });
   });
 
   it("is listed with the reason of its failure, and replayed under its id", async () => {

@@ -16,7 +16,7 @@ const MAX_PAUSE_SECONDS = 300;
 const MAX_RETRY_AFTER_SECONDS = 3_600;
 
 /**
- * Makes the handler of the queue. It forwards the conversations of a batch concurrently, and the deliveries of a
+ * Creates the handler of the queue. It forwards the conversations of a batch concurrently, and the deliveries of a
  * conversation in order: after a failure, the later ones wait. It reports failed records by id, so that Lambda
  * deletes only the rest.
  */
@@ -69,7 +69,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
   }
 }
 
-/** Doubles with each attempt, from a second on. */
+/** Doubles with each attempt, starting at one second. */
 function pauseOf({ attributes }: SQSRecord, retryAfterSeconds: number): number {
   const attempts = Number(attributes.ApproximateReceiveCount);
   const backOffSeconds = Math.min(MAX_PAUSE_SECONDS, 2 ** (attempts - 1));

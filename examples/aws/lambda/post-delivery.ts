@@ -4,7 +4,7 @@ import type { QueuedDelivery } from "./queued-delivery";
 /** The outcome of an attempt, and the reason if the delivery was not accepted. */
 export type Outcome = ForwardVerdict & { reason: string };
 
-/** How long a target may take to answer. */
+/** How long a target may take to respond. */
 const TIME_LIMIT_MS = 20_000;
 
 /** Posts a delivery unchanged, with its end-to-end headers and its id. Does not follow redirects. */
@@ -25,7 +25,7 @@ export async function postDelivery(target: string, { id, headers, body }: Queued
   }
 }
 
-/** `fetch` has the reason in `cause`. */
+/** `fetch` puts the reason into `cause`. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
   return `${String(error)}${cause}`;

@@ -1,6 +1,6 @@
 /** A verified delivery on its way through the queue. */
 export interface QueuedDelivery {
-  /** Made once, when the delivery is accepted; the target sees it in `x-apichat-delivery-id`. */
+  /** Generated once, when the delivery is accepted; the target receives it in `x-apichat-delivery-id`. */
   id: string;
   /** The headers that are forwarded with the body. */
   headers: [name: string, value: string][];
@@ -13,7 +13,7 @@ export const QUEUE_MESSAGE_BYTES = 1024 * 1024;
 /** The largest body of a delivery: base64 needs a third more, and 90 KiB remain for id and headers. */
 export const BODY_LIMIT_BYTES = 700 * 1024;
 
-/** Writes a delivery as a message. The body is base64, because SQS accepts only some text. */
+/** Writes a delivery as a message. The body is base64, because SQS does not accept every text. */
 export function encodeDelivery({ id, headers, body }: QueuedDelivery): string {
   return JSON.stringify({ id, headers, body: Buffer.from(body).toString("base64") });
 }

@@ -17,8 +17,8 @@ export interface ReceiverOptions {
 }
 
 /**
- * Makes the handler of the webhook URL. A delivery is acknowledged with 200 once it is in the queue, else rejected with
- * 503.
+ * Creates the handler of the webhook URL. A delivery is acknowledged with 200 once it is in the queue, else rejected
+ * with 503.
  */
 export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler {
   const answer = toLambdaHandler(

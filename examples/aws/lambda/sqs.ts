@@ -9,14 +9,14 @@ export interface QueueMessage {
   deduplicationId: string;
 }
 
-/** The calls that are made to a queue; Lambda itself receives and deletes. */
+/** The calls that the functions make to a queue; Lambda itself receives and deletes. */
 export interface Queue {
   send(message: QueueMessage): Promise<void>;
   /** Hides a received message, and thereby its group, for this many seconds. */
   delay(receiptHandle: string, seconds: number): Promise<void>;
 }
 
-/** Short, so that a call is retried while the sender still waits for the response. */
+/** Short, so that a call can be retried while the sender still waits for the response. */
 const timeLimits = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
 
 const client = new SQSClient({ maxAttempts: 3, requestHandler: timeLimits });

@@ -29,7 +29,7 @@ export async function replay(message: Message<Letter>, env: Env): Promise<void> 
     await env.DELIVERIES.send(message.body, { contentType: "json" });
     message.ack();
   } catch (error) {
-    console.error(`${message.body.workspace}: delivery ${message.body.id} stays dead: ${String(error)}`);
+    console.error(`${message.body.workspace}: cannot replay delivery ${message.body.id}: ${String(error)}`);
     message.retry();
   }
 }
@@ -42,7 +42,7 @@ async function post(letter: Letter, env: Env): Promise<Response> {
     redirect: "manual",
     signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
   });
-  // An unread response would keep its connection.
+  // An unread response would keep its connection open.
   await response.body?.cancel();
   return response;
 }

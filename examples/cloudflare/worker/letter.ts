@@ -2,7 +2,7 @@ import { DELIVERY_ID_HEADER, endToEndHeaders, type RequestHead } from "pulumi-ap
 
 /** A delivery on its way through the queues. JSON, so that the dashboard and pull consumers can show it. */
 export interface Letter {
-  /** Stays the same over retries and replays. */
+  /** Stays the same across retries and replays. */
   id: string;
   workspace: string;
   headers: [name: string, value: string][];

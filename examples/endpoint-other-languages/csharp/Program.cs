@@ -12,7 +12,7 @@ app.MapPost("/webhooks/apichat", async (HttpRequest request) =>
 {
     using var buffer = new MemoryStream();
     await request.Body.CopyToAsync(buffer);
-    var body = buffer.ToArray(); // the bytes as they came
+    var body = buffer.ToArray(); // the bytes as received
     request.Body = new MemoryStream(body); // for a form
     var fields = await ReadFields(request, body);
     var isHandshake = fields.GetValueOrDefault("hub_mode") == "subscribe"; // rule 1

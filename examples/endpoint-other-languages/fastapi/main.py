@@ -21,7 +21,7 @@ async def store(body: bytes) -> None:
 
 @app.post("/webhooks/apichat")
 async def webhook(request: Request) -> Response:
-    body = await request.body()  # the bytes as they came
+    body = await request.body()  # the bytes as received
     fields = await read_fields(request, body)
     if fields.get("hub_mode") == "subscribe":  # rule 1
         token = str(fields.get("hub_verify_token"))

@@ -21,7 +21,7 @@ def store(body: bytes) -> None:
 
 @app.post("/webhooks/apichat")
 def webhook() -> Response:
-    body = request.get_data()  # the bytes as they came; a form that is read first uses them up
+    body = request.get_data()  # the bytes as received; reading a form first would consume them
     fields = read_fields(body)
     if fields.get("hub_mode") == "subscribe":  # rule 1
         token = str(fields.get("hub_verify_token"))

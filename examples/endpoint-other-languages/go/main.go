@@ -27,7 +27,7 @@ func store(body []byte) error {
 }
 
 func webhook(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20)) // the bytes as they came
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 8<<20)) // the bytes as received
 	if err != nil {
 		http.Error(w, "cannot read the body", http.StatusBadRequest)
 		return

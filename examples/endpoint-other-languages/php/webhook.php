@@ -14,7 +14,7 @@ function sign(string $key, string $body): string
     return 'sha256=' . hash_hmac('sha256', $body, $key);
 }
 
-/** The fields that have the parameters of a handshake: the query's, a form's, or JSON's. */
+/** The fields that may have the parameters of a handshake: of the query, a form or JSON. */
 function readFields(string $body): array
 {
     $json = strlen($body) <= 8192 ? json_decode($body, true) : null;
@@ -27,7 +27,7 @@ function readFields(string $body): array
 }
 
 $keys = array_filter([getenv('APICHAT_VERIFICATION_KEY'), getenv('APICHAT_EARLIER_VERIFICATION_KEY')]);
-$body = file_get_contents('php://input'); // the bytes as they came
+$body = file_get_contents('php://input'); // the bytes as received
 $fields = readFields($body);
 $isHandshake = ($fields['hub_mode'] ?? '') === 'subscribe'; // rule 1
 

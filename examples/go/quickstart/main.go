@@ -7,14 +7,14 @@ import (
 
 func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
-		// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+		// The shared key for handshakes and deliveries. It is stored encrypted in the stack's state.
 		key, err := apichat.NewVerificationKey(ctx, "key", nil)
 		if err != nil {
 			return err
 		}
 
-		// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-		// program as the target of forwarding, or register your own endpoint instead.
+		// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set the URL of your
+		// program as the forwarding target, or register your own endpoint instead.
 		responder, err := apichat.NewResponder(ctx, "responder", &apichat.ResponderArgs{
 			Workspaces: apichat.ResponderWorkspaceMap{
 				"acme": apichat.ResponderWorkspaceArgs{VerificationKeys: key.Keys},
@@ -33,7 +33,7 @@ func main() {
 			return err
 		}
 
-		ctx.Export("bot_url", webhook.BotUrl) // where messages of your contacts are posted
+		ctx.Export("bot_url", webhook.BotUrl) // where to post your contacts' messages
 		ctx.Export("status", webhook.Status)  // "verified"
 
 		ctx.Export("verification_key", key.Current) // a secret, for apichat verify and apichat listen

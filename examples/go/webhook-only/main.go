@@ -11,13 +11,13 @@ func main() {
 		// The addresses are in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
 		webhook, err := apichat.NewApiChatWebhook(ctx, "webhook", &apichat.ApiChatWebhookArgs{
 			WebhookUrl:             pulumi.String(config.Require(ctx, "webhookUrl")),
-			WebhookVerificationKey: config.RequireSecret(ctx, "verificationKey"), // the key that your endpoint has
+			WebhookVerificationKey: config.RequireSecret(ctx, "verificationKey"), // your endpoint's key
 		})
 		if err != nil {
 			return err
 		}
 
-		ctx.Export("bot_url", webhook.BotUrl) // where messages of your contacts are posted
+		ctx.Export("bot_url", webhook.BotUrl) // where to post your contacts' messages
 		ctx.Export("status", webhook.Status)  // "verified"
 		return nil
 	})

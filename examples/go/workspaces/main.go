@@ -24,7 +24,7 @@ func main() {
 			accepted[name] = apichat.ResponderWorkspaceArgs{VerificationKeys: key.Keys}
 		}
 
-		// One process for all of them. A service that is not on this machine needs PublicUrl: the tunnel or reverse proxy that leads here.
+		// One process for all workspaces. A service that is not on this machine needs PublicUrl: the tunnel or reverse proxy that leads here.
 		responder, err := apichat.NewResponder(ctx, "responder", &apichat.ResponderArgs{Workspaces: accepted})
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func main() {
 
 		botUrls, statuses := pulumi.StringMap{}, pulumi.StringMap{}
 		for _, name := range names {
-			// One API key for all of them, from the configuration: apichat:apiKey.
+			// One API key for all workspaces, from the configuration: apichat:apiKey.
 			webhook, err := apichat.NewApiChatWebhook(ctx, name, &apichat.ApiChatWebhookArgs{
 				BaseUrl:                pulumi.Sprintf("%s/%s/apichat", platform, name),
 				WebhookUrl:             responder.Urls.MapIndex(pulumi.String(name)),

@@ -1,11 +1,11 @@
 import pulumi
 import pulumi_apichat as apichat
 
-# The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+# The shared key for handshakes and deliveries. It is stored encrypted in the stack's state.
 key = apichat.VerificationKey("key")
 
-# For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
-# program as the target of forwarding, or register your own endpoint instead.
+# For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set the URL of your
+# program as the forwarding target, or register your own endpoint instead.
 responder = apichat.Responder("responder", workspaces={"acme": {"verification_keys": key.keys}})
 
 # The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
@@ -15,6 +15,6 @@ webhook = apichat.ApiChatWebhook(
     webhook_verification_key=key.current,
 )
 
-pulumi.export("bot_url", webhook.bot_url)  # where messages of your contacts are posted
+pulumi.export("bot_url", webhook.bot_url)  # where to post your contacts' messages
 pulumi.export("status", webhook.status)  # "verified"
 pulumi.export("verification_key", key.current)  # a secret, for apichat verify and apichat listen

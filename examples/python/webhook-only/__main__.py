@@ -7,8 +7,8 @@ config = pulumi.Config()
 webhook = apichat.ApiChatWebhook(
     "webhook",
     webhook_url=config.require("webhookUrl"),
-    webhook_verification_key=config.require_secret("verificationKey"),  # the key that your endpoint has
+    webhook_verification_key=config.require_secret("verificationKey"),  # your endpoint's key
 )
 
-pulumi.export("bot_url", webhook.bot_url)  # where messages of your contacts are posted
+pulumi.export("bot_url", webhook.bot_url)  # where to post your contacts' messages
 pulumi.export("status", webhook.status)  # "verified"

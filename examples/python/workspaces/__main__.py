@@ -7,14 +7,14 @@ platform = config.require("platform")
 
 keys = {name: apichat.VerificationKey(name) for name in names}
 
-# One process for all of them. A service that is not on this machine needs publicUrl: the tunnel or reverse proxy that leads here.
+# One process for all workspaces. A service that is not on this machine needs publicUrl: the tunnel or reverse proxy that leads here.
 responder = apichat.Responder(
     "responder",
     workspaces={name: {"verification_keys": key.keys} for name, key in keys.items()},
     public_url=config.get("publicUrl"),
 )
 
-# One API key for all of them, from the configuration: apichat:apiKey.
+# One API key for all workspaces, from the configuration: apichat:apiKey.
 webhooks = {
     name: apichat.ApiChatWebhook(
         name,

@@ -17,7 +17,7 @@ export interface Finding {
   hint?: string;
 }
 
-/** Runs every check; one that does not concern this folder, an absolute path, has no finding. */
+/** Runs every check. One that does not apply to this folder (an absolute path) has no finding. */
 export async function runChecks(folder: string, signal: AbortSignal): Promise<Finding[]> {
   const projectFile = findProjectFile(folder);
   const findings = await Promise.all([
@@ -36,7 +36,7 @@ const INSTALL_PULUMI =
   `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; ` +
   "or, in a clone, npm run engine";
 
-/** Checks Pulumi's command line on PATH. Without a program nothing here needs it. */
+/** Checks Pulumi's command line on PATH. Without a program, a problem is only a warning. */
 async function checkPulumi(projectFile: string | undefined, signal: AbortSignal): Promise<Finding> {
   const fail = (text: string): Finding => ({
     name: "Pulumi CLI",
@@ -49,7 +49,7 @@ async function checkPulumi(projectFile: string | undefined, signal: AbortSignal)
     if (isOlder(version, MIN_PULUMI)) return fail(`${version} is too old; ${MIN_PULUMI} or newer is needed`);
     return { name: "Pulumi CLI", status: "ok", text: version };
   } catch (error) {
-    return fail(hasErrorCode(error, "ENOENT") ? "not on PATH" : "pulumi version fails");
+    return fail(hasErrorCode(error, "ENOENT") ? "not on PATH" : "pulumi version failed");
   }
 }
 
@@ -63,11 +63,11 @@ const execute = promisify(execFile);
 /** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
 async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
-  // Every program except a Node.js program that does not name the plugin.
+  // Every program needs the plugin, except a Node.js program that does not name it.
   if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
   const name = "plugin";
   const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";
-  // Anything else, such as apichat@0.1.0, the engine looks up itself.
+  // The engine looks up anything else itself, such as apichat@0.1.0.
   if (/^[./~]|^[a-z]:/i.test(plugin)) {
     const program = dirname(projectFile);
     const folder = resolve(program, plugin);
@@ -80,13 +80,13 @@ async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Fi
     };
   }
   const listed = await runPulumi(["plugin", "ls", "--json"], signal).catch(() => undefined);
-  if (listed === undefined) return { name, status: "skipped", text: "pulumi plugin ls fails" };
+  if (listed === undefined) return { name, status: "skipped", text: "pulumi plugin ls failed" };
   const versions = plugins
     .parse(JSON.parse(listed))
     .flatMap((one) => (one.name === "apichat" ? one.version : []));
   if (versions.length > 0) return { name, status: "ok", text: `installed: ${versions.join(", ")}` };
   const hint =
-    "pulumi up downloads it if the SDK names a server; else: " +
+    "pulumi up downloads it if the SDK names a server; otherwise, run " +
     "pulumi plugin install resource apichat VERSION --file ARCHIVE";
   return { name, status: "warning", text: "not installed", hint };
 }
@@ -95,7 +95,7 @@ function failPlugin(error: unknown): Finding {
   return { name: "plugin", status: "failed", text: textOf(error), hint: "fix that, and try again" };
 }
 
-const plugins = z.array(z.object({ name: z.string(), version: z.string().default("of no version") }));
+const plugins = z.array(z.object({ name: z.string(), version: z.string().default("unknown version") }));
 
 const projectShape = z.object({
   runtime: z.union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)]),

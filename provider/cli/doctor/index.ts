@@ -10,15 +10,15 @@ interface DoctorOptions {
 
 export const doctorCommand = (): Command =>
   new Command("doctor")
-    .description("check Node.js, Pulumi and the plugin, each with a hint")
+    .description("check Node.js, Pulumi and the plugin, with a hint for each problem")
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }')
     .addHelpText("after", HELP)
     .action((options: DoctorOptions) => runToExit({}, ({ signal }) => inspect(options, signal)));
 
 const HELP = `
-This command changes nothing and calls no service. It reads the Pulumi.yaml in the current folder or above.
-pulumi preview reports what is wrong with the program and its configuration, apichat webhook get checks base
-URL and API key, and apichat verify the endpoint. ok, warning and skipped are fine; failed is not.
+This command changes nothing and calls no service. It reads Pulumi.yaml in the current folder or a parent.
+To check the program and its configuration, run pulumi preview; to check base URL and API key, apichat
+webhook get; to check the endpoint, apichat verify. Only checks with the status failed are errors.
 
 Examples:
   $ apichat doctor

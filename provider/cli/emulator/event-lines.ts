@@ -63,7 +63,7 @@ function deliveryLine(delivery: DeliveryRecord): Line | undefined {
   return [
     "delivery",
     verdict === "delivered",
-    verdict === "pending" ? "to try again" : verdict,
+    verdict === "pending" ? "will be retried" : verdict,
     describeMessage(message),
     `to ${formatUrl(url)}`,
     signature === "wrong" ? "wrong signature" : "",

@@ -22,10 +22,10 @@ export function emulatorCommand(): Command {
     .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
-    .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
+    .option("--seed <file>", "file with initial workspaces, flow, faults and open points (YAML or JSON)")
     .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOW_NAMES))
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
-    .option("--quiet", "print no line for each request and delivery")
+    .option("--quiet", "do not print a line for each request and delivery")
     .option("--json", "print one JSON object per line")
     .addHelpText("after", HELP)
     .action(run);
@@ -33,11 +33,11 @@ export function emulatorCommand(): Command {
 }
 
 const HELP = `
-The options for the open points of the specification: apichat help open-points.
+For the options of the specification's open points, run apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-A seed file can set workspaces, flow, faults and every open point; flags override it. The page
-"Emulator" has an example.
+A seed file can set workspaces, flow, faults and every open point; flags override it.
+docs/reference/emulator.md has an example.
 
 Examples:
   $ apichat emulator

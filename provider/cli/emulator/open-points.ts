@@ -6,7 +6,7 @@ const GROUP = "Open points of the specification, and how they are read:";
 
 export function addOpenPointOptions(command: Command): Command {
   for (const [path, point] of listOpenPoints()) command.addOption(toOption(path, point));
-  // Without commander's list of choices: the description lists the readings with their meanings.
+  // Omit commander's list of choices: the description already lists the readings with their meanings.
   return command.configureHelp({
     optionDescription: (option) =>
       option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option),

@@ -5,7 +5,7 @@ import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-points.js";
 import { isLoopback } from "../../lib/url.js";
 
-/** The options of `apichat emulator` without the open points, as commander gives them. */
+/** The options of `apichat emulator` without the open points, as commander returns them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
   /** Default: the port after `port`, or any free one. */
@@ -27,7 +27,7 @@ const TOKEN = {
   label: "token",
   fileFlag: "--token-file",
   variable: "APICHAT_EMULATOR_TOKEN",
-  hint: "give the token alone",
+  hint: "use only the token",
 };
 
 /**
@@ -63,7 +63,7 @@ export async function toEmulatorOptions(
   return { settings, generated };
 }
 
-/** On loopback the keys are derived from the name, so that a program still works after a restart. */
+/** On loopback, the keys are derived from the name, so that a program still works after a restart. */
 function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };

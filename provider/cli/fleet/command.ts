@@ -17,9 +17,9 @@ interface OutputOptions {
 
 /** The fleet behind a command line. */
 export interface FleetSource {
-  /** How the command line is called, such as `node fleet.ts`. */
+  /** The command to run, such as `node fleet.ts`. */
   name: string;
-  /** Reads the definition and the list, which may need variables of the environment, and the backend. */
+  /** Reads the definition, the list (which may need environment variables) and the backend. */
   open: () => Promise<Fleet>;
 }
 
@@ -28,13 +28,13 @@ export type Session = ReturnType<typeof createSession>;
 interface CommandSpec<Options> {
   /** The help text before the examples. */
   about: string;
-  /** Without the name of the command line. */
+  /** Command lines, without the name of the program. */
   examples: readonly string[];
-  /** Ends its help. Default: the exit codes that most commands have. */
+  /** The end of its help text. Default: the exit codes of most commands. */
   endings?: string;
-  /** Whether it prompts before it changes anything, and so needs a terminal or `--yes`. */
+  /** Whether it prompts before it changes anything, and therefore needs a terminal or `--yes`. */
   asks?: boolean;
-  /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
+  /** Returns the exit code. Gets the command's own options, without those for output and `--yes`. */
   work: (session: Session, options: Options) => Promise<number>;
   /** The exit code of a failure. Default 1. */
   failed?: number;
@@ -46,7 +46,7 @@ export function fleetCommand<Options>(
   { about, examples, endings = ENDINGS, asks, work, failed = EXIT.failed }: CommandSpec<Options>,
 ): Command {
   const lines = examples.map((example) => `  $ ${source.name} ${example}\n`).join("");
-  if (asks) command.option("--yes", "do not ask");
+  if (asks) command.option("--yes", "do not prompt");
   return command.addHelpText("after", `\n${about}\n\nExamples:\n${lines}${endings}`).action(() => {
     const { json, markdownFile, yes, ...options } = command.opts<OutputOptions>();
     return runToEnd(failed, async (signal) => {
@@ -79,7 +79,7 @@ function createSession(
       signal.removeEventListener("abort", explainStopping),
     );
   };
-  /** Prints a report as the options say. Returns the exit code. */
+  /** Prints a report in the formats that the options select. Returns the exit code. */
   const print = async (report: AnyReport): Promise<number> => {
     printResult(output, report, () => renderReport(report, program, paint));
     if (output.markdownFile) await writeFile(output.markdownFile, toMarkdown(renderReport(report, program)));
@@ -101,8 +101,8 @@ function createSession(
 }
 
 const STOPPING = `
-Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it
-ends at once. SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
+After Ctrl-C, the engine finishes and stores its current steps, and the command prints its summary. A second
+Ctrl-C stops it at once. SIGTERM and SIGHUP act like the first. Progress is on stderr, the result on stdout.`;
 
 /** A command that runs stacks. */
 export function runCommand<Options>(
@@ -114,7 +114,7 @@ export function runCommand<Options>(
     .option("--stacks-at-once <n>", "how many stacks run at once (default: one per core, 2 to 8)", parseCount)
     .option(
       "--calls-per-origin <n>",
-      "how many calls to one origin are in progress at once, over all stacks: the sum of their --parallel (default 32)",
+      "how many calls to one origin may run at once, divided among the running stacks (default 32)",
       parseCount,
     )
     .option(

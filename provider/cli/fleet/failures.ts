@@ -1,7 +1,7 @@
 import { renderFailure } from "../../errors/index.js";
 import type { FleetFailure } from "../../fleet/index.js";
 
-/** A table has room for one line. */
+/** The part that fits into a table. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** A failure in one line. The hint about where an API key comes from is too long for a table. */
@@ -11,7 +11,7 @@ export function lineOf({ message, error }: FleetFailure): string {
   return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
-/** Returns the part that failures of one cause share, such as "get-webhook at https://platform.example: HTTP 401". */
+/** Returns what failures with the same cause share, such as "get-webhook at https://platform.example: HTTP 401". */
 export function describeCause({ message, error }: FleetFailure): string {
   // Problems of arguments say what is wrong; their code is always the same.
   if (error === undefined || error.problems) return firstLine(message);
@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures of one cause. A failure of a whole stack is not one of a workspace. */
+/** Returns the same text for failures with the same cause, but never for a stack and a workspace. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

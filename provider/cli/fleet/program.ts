@@ -47,23 +47,23 @@ const rotateCommand = (source: FleetSource): Command =>
     source,
     new Command("rotate")
       .description(
-        "give every workspace a new verification key, wave by wave; each is verified before the next",
+        "rotate every workspace's verification key, wave by wave; each wave is verified before the next",
       )
       .option(
         "--rotation <name>",
-        "name of the rotation (default: the first of the definition, an unfinished one, or today)",
+        "name of the rotation (default: the definition's first, an unfinished one, or today's date)",
       )
-      .option("--wave-size <n>", "how many stacks a wave has, after the first of one stack", parseCount),
+      .option("--wave-size <n>", "number of stacks in each wave after the first", parseCount),
     {
       about: `The first wave is a single stack, the others --wave-size stacks each (default:
---stacks-at-once). A wave is verified before the next begins, and a wave that fails stops the rest. Earlier
-keys stay accepted meanwhile. Run it again to continue an interrupted rotation. It prompts on a terminal;
-without one it needs --yes.`,
+--stacks-at-once). Each wave is verified before the next begins, and a failed wave stops the rotation.
+Earlier keys are still accepted meanwhile. Run it again to continue an interrupted rotation. It prompts first;
+without a terminal, pass --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
       work: async ({ fleet, confirm, report }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
-        if (!(await confirm(`Give ${workspaces} a new key, wave by wave? (y/N) `))) return EXIT.failed;
+        if (!(await confirm(`Rotate the key of ${workspaces}, wave by wave? (y/N) `))) return EXIT.failed;
         return report((given) => fleet.rotate({ ...given, ...options }));
       },
     },
@@ -82,7 +82,7 @@ longer in the list, also count as drift.`,
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted
 (Ctrl-C).
 ${JSON_FAILURES}`,
-      // A job can tell drift from a watch that failed.
+      // So that a job can tell drift from a failed watch.
       failed: 2,
       work: ({ fleet, report }, options) => report((given) => fleet.watch({ ...given, ...options })),
     },
@@ -91,14 +91,14 @@ ${JSON_FAILURES}`,
 const destroyCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
-    new Command("destroy").description("remove all webhooks of the fleet, and its stacks"),
+    new Command("destroy").description("remove all webhooks and stacks of the fleet"),
     {
       about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
 without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes the index stack is not read. Before it exists, the number is the maximum.
+        // With --yes, the index stack is not read. Before there is one, all listed workspaces are counted.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -113,7 +113,7 @@ const refreshCommand = (source: FleetSource): Command =>
   runCommand<RunOptions>(
     source,
     new Command("refresh").description(
-      "record in the stacks what the service shows; nothing is written to the service",
+      "record in the stacks what the service returns; writes nothing to the service",
     ),
     {
       about: `Reads each webhook from the service, and records the result in its stack. ${source.name} up
@@ -130,8 +130,8 @@ const stacksCommand = (source: FleetSource): Command =>
       .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON"),
     {
-      about:
-        "The name of a workspace and the number of stacks decide. Adding or removing a workspace does not move the others.",
+      about: `A workspace's stack depends on its name and the number of stacks. Adding or removing a workspace
+does not move the others.`,
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
         const stacks = fleet.stacks.map(({ name, workspaces }) => ({
@@ -152,12 +152,12 @@ const writeCommand = (source: FleetSource): Command =>
     source,
     new Command("write")
       .description("write the Pulumi project of one stack, for services that run pulumi themselves")
-      .requiredOption("--stack <name>", "name of the stack, as the command stacks prints it")
+      .requiredOption("--stack <name>", "name of the stack, as printed by the stacks command")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what
-up does with this stack, but does not write the index stack. The files contain secrets, and only you can
-read them: do not commit them.`,
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi in a terminal. It does what up
+does for this stack, but does not write the index stack. The files contain secrets, and only you can read
+them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
       work: async ({ fleet }, { stack, folder }) => {
         await fleet.write(stack, folder);
@@ -172,9 +172,9 @@ const botUrlsCommand = (source: FleetSource): Command =>
     source,
     new Command("bot-urls")
       .description("print the bot URLs of the fleet")
-      .option("--json", "print JSON: an object by workspace"),
+      .option("--json", "print a JSON object, keyed by workspace"),
     {
-      about: "They come from the index stack, which up writes. Before the first up there are none.",
+      about: "They come from the index stack, which up writes. Before the first up, there are none.",
       examples: ["bot-urls", "bot-urls --json | jq -r .acme"],
       work: async ({ fleet, output, program }) => {
         const botUrls = await fleet.botUrls();

@@ -4,7 +4,7 @@ import { note } from "../output.js";
 import { causeOf, describeCause, lineOf } from "./failures.js";
 import { count, countChanges, duration } from "./render.js";
 
-/** While many webhooks finish, a line with their number is printed at this interval. */
+/** While webhooks finish, a line with their number is printed at this interval, in milliseconds. */
 const COUNT_MS = 5000;
 
 export class FleetProgress {
@@ -12,7 +12,7 @@ export class FleetProgress {
   #workspaces = "";
   #printedAt = 0;
   readonly #seen = new Set<string>();
-  /** Notes and causes of failures: many workspaces have the same. */
+  /** Printed notes and causes of failures, which many workspaces may share. */
   readonly #printed = new Set<string>();
 
   constructor(signal: AbortSignal) {
@@ -52,7 +52,7 @@ export class FleetProgress {
         return workspace === undefined ? line : `${workspace}: ${line}`;
       }
       case "stopping":
-        // After a Ctrl-C this line has already been printed.
+        // After Ctrl-C, this line has already been printed.
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
     }
     return undefined;

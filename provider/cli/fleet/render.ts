@@ -19,7 +19,7 @@ import { describeCause, groupFailures, lineOf } from "./failures.js";
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
 interface Place {
-  /** How the command line is called, in the commands that a report suggests. */
+  /** The command to run, such as `node fleet.ts`, for the commands that a report suggests. */
   program: string;
   paint: Paint;
 }
@@ -64,11 +64,11 @@ const toLines = (...lines: (string | false)[]): string =>
 
 const MAX_ROWS = 100;
 
-/** The colours of outcomes. A workspace of such a name gets them too. */
+/** The colours of outcomes. A workspace with such a name gets one too. */
 const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
 
 interface Table {
-  /** In capital letters, with spaces between the columns. */
+  /** The names of the columns, in capital letters, separated by spaces. */
   head: string;
   rows: readonly (readonly string[])[];
   /** The last row, which is never left out. */
@@ -134,11 +134,11 @@ function describeEnd(report: AnyReport, program: string): (string | false)[] {
     stoppedBy !== undefined && `Stopped: ${stoppedBy}.`,
     skipped.length > 0 && `Not started: ${left}.`,
     outcome !== "done" && !["plan", "watch"].includes(action) && `${next}: ${program} ${again}`,
-    // An index that is not written is still the previous run's.
+    // An index that this run did not write is still the previous run's.
     shard !== undefined &&
       ["up", "destroy"].includes(action) &&
-      `Shard ${shard} leaves the index stack as it was. ` +
-        `When every shard is done, run ${program} ${action} without --shard.`,
+      `Shard ${shard} does not update the index stack. ` +
+        `When all shards are done, run ${program} ${action} without --shard.`,
   ];
 }
 
@@ -154,14 +154,14 @@ function describePlan({ creates, removals, index, stacks, failures }: FleetPlan,
     creates.taken + creates.unknown > 0 && `To see which: ${commandLine()} webhook plan --file LIST`,
     isUnauthorized &&
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-        `or as apiKey or apiKeyEnv in the list, then: ${program} plan`,
+        `or as apiKey or apiKeyEnv in the list, then run ${program} plan`,
     takenOver > 0 &&
-      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: ${program} watch`,
+      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. See ${program} watch`,
     removals.length > 0 &&
       `${count(removals.length, "workspace")} left the list and would lose the webhook: ` +
         listNames(removals, MAX_NAMES),
     keys !== "" && `In addition to the webhooks: ${keys}.`,
-    index === "stale" && "The index stack is stale: up writes it.",
+    index === "stale" && "The index stack is stale: up updates it.",
   );
 }
 
@@ -180,7 +180,7 @@ function describeRotation({ rotation, outcome, waves, stacks }: RotationReport, 
     toLines(
       `The rotation is named ${rotation}.`,
       isUnchanged &&
-        `All ${count(same, "workspace")} already had the key of this rotation. To rotate again, give another name.`,
+        `All ${count(same, "workspace")} already had this rotation's key. To rotate again, use a different name.`,
     ),
     toTable({ head: "WAVE OUTCOME STACKS", rows, of: "waves" }, place),
   ];
@@ -214,12 +214,12 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
   const url = properties.find(({ property }) => property === "webhookUrl");
   const { expected = "", actual = "" } = url ?? {};
   const removal = removalCommand({ baseUrl, webhookUrl: formatUrl(actual) });
-  const repair = `find out whose the other webhook is; if it may be removed: ${removal}; then ${refresh}`;
+  const repair = `find out who owns the other webhook; if it may be removed: ${removal}; then ${refresh}`;
   return [[...place, "webhook", expected, `${actual} with a different key`, repair]];
 }
 
 const MAX_NAMES = 20;
-/** The most stacks next to names of workspaces. */
+/** How many stacks are listed next to names of workspaces. */
 const MAX_STACKS = 3;
 
 /** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */

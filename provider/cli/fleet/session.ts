@@ -2,8 +2,8 @@ import { endProcess, EXIT } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 
 /**
- * Does the work of a command, which returns the exit code, and ends the process. The signal fires at the first Ctrl-C.
- * `failed`: the code after an error.
+ * Runs the work of a command, then exits the process with the code that it returns, or with `failed` after an error.
+ * The signal fires at the first Ctrl-C.
  */
 export async function runToEnd(
   failed: number,

@@ -18,7 +18,7 @@ export const planCommand = (source: FleetSource): Command =>
     source,
     new Command("plan")
       .description("report what each stack would do, and what is registered where a webhook would be created")
-      .option("--refresh", "query the service first, so that drift shows too")
+      .option("--refresh", "query the service first, to show drift as well")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `Previews each stack. For every webhook that would be created, it queries what is registered:
@@ -35,13 +35,13 @@ export const upCommand = (source: FleetSource): Command =>
     source,
     new Command("up")
       .description("show the plan, prompt, and bring every stack in line with the list")
-      .option("--refresh", "query the service first, so that drift is repaired too")
+      .option("--refresh", "query the service first, to repair drift as well")
       .option("--skip-plan", "prompt without a plan")
       .option(...MAX_REMOVALS_OPTION),
     {
       about: `It prints the plan on stderr, then prompts. Without a terminal, pass --yes. Answering no exits
 with 1. If there is nothing to do, it does not prompt. One failing workspace does not stop the others. After a
-run that was interrupted or had failures, run up again: what is done stays done.`,
+run that was interrupted or had failures, run up again: finished work is kept.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json > up.json"],
       asks: true,
       work: upOnFleet,
@@ -58,7 +58,7 @@ async function upOnFleet(session: Session, { skipPlan, ...options }: UpCommandOp
   return session.report((given) => fleet.up({ ...given, ...options }));
 }
 
-/** Shows the plan on stderr: stdout is for the report. Throws if it failed: it is then unknown what would be done. */
+/** Shows the plan on stderr: stdout is for the report. Throws if the plan failed, because it may be incomplete. */
 async function planFirst({ fleet, program, run, signal }: Session, options: UpOptions): Promise<FleetPlan> {
   const plan = await run((given) => fleet.plan({ ...given, ...options }));
   process.stderr.write(renderReport(plan, program, paintOnStderr));
@@ -66,7 +66,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   if (plan.outcome !== "done") {
     throw new Error(
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; ` +
-        "fix what it names, or run up --skip-plan",
+        "fix what it reports, or run up --skip-plan",
     );
   }
   return plan;

@@ -34,7 +34,7 @@ export function initCommand(): Command {
     .argument("[folder]", "target folder; created if needed", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
-      new Option("--language <name>", "language of a program on the resource plugin")
+      new Option("--language <name>", "language of the program, which then uses the resource plugin")
         .choices(isOfArchive() ? LANGUAGES_WITHOUT_NPM : Object.keys(PROGRAM_LANGUAGES))
         .default(isOfArchive() ? "python" : undefined),
     )
@@ -85,7 +85,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   }
   const folder = resolve(target);
   const { own, source, clone } = await findPackage();
-  // The command of the wheel sets it.
+  // Set by the command of the Python package.
   const wheel = process.env["APICHAT_WHEEL_URL"];
   const settings = { name: toProjectName(basename(folder)), source, wheel, baseUrl, webhookUrl, language };
   const texts = await readProgram(own, settings);
@@ -107,7 +107,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   printResult(options, { folder, files, next }, () =>
     [
       `wrote ${files.join(", ")} in ${folder}`,
-      "Paste next, one after the other:",
+      "Next, paste these commands, one block at a time:",
       ...next,
       `${commandLine()} doctor shows what is missing on this machine.\n`,
     ].join("\n\n"),
@@ -119,7 +119,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
 function rejectQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
-    `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; pass it without`,
+    `${flag}: must have no query, because files are not encrypted, got ${formatUrl(url)}; remove the query`,
   );
 }
 
@@ -193,7 +193,7 @@ const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
 /**
  * The command that chooses a backend, if this machine has none. The keys of a service on loopback are test data, so
- * the state may be in the folder, under a known passphrase.
+ * the state may be stored in the folder, with a known passphrase.
  */
 function chooseBackend(folder: string, baseUrl: string): string[] {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;

@@ -29,7 +29,7 @@ export interface ProgramOptions {
   language: ProgramLanguage | undefined;
 }
 
-/** npm packs no file of this name, so no example has it. */
+/** npm does not pack files with this name, so the examples have none. */
 const GITIGNORE = "node_modules/\n.pulumi/\nkeys/\nsdks/\ntarget/\nvenv/\n__pycache__/\n";
 
 export async function readProgram(

@@ -2,7 +2,7 @@ import { createResponder, type Delivery, type Responder } from "../../responder/
 import { formatUrl } from "../../lib/url.js";
 import { looksLikePreflight } from "../../lib/version.js";
 
-/** A request as it was answered: a handshake that passed, a delivery that was accepted, or any other request. */
+/** A request and its response: a handshake that passed, a delivery that was accepted, or any other request. */
 export interface ReceivedRequest extends Partial<ReceivedDelivery> {
   type: "handshake" | "delivery" | "request";
   /** Counts the requests of one run. */

@@ -15,7 +15,7 @@ export interface ForwardEvent extends PostEnd {
   url: string;
 }
 
-/** What `--json` prints: first where it listens, then each request. */
+/** What `--json` prints: first the URL that it listens on, then each request and forward. */
 export type ListenEvent =
   { type: "listening"; at: string; url: string; forwardTo: string | null } | ReceivedRequest | ForwardEvent;
 
@@ -35,7 +35,7 @@ const TIME_LIMIT_MS = 60_000;
 
 /**
  * The first event has the URL. `close` lets requests in progress get their response, and abandons forwards.
- * Throws `unavailable`, with a hint, if the address is not available, and a UsageError for a loop.
+ * Throws `unavailable`, with a hint, if the address is not available, and a UsageError if forwarding would loop.
  */
 export async function startListening(
   options: ListeningOptions,

@@ -8,7 +8,7 @@ import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.j
 
 export const webhookCommand = (): Command =>
   new Command("webhook")
-    .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
+    .description("show, set or remove the webhook of a workspace; plan for many workspaces")
     .addCommand(getCommand())
     .addCommand(setCommand())
     .addCommand(deleteCommand())
@@ -19,7 +19,7 @@ export const webhookCommand = (): Command =>
 
 const getCommand = (): Command =>
   workspaceCommand("get", "show what is registered")
-    .option("--show-key", "print the verification key as the service shows it")
+    .option("--show-key", "print the verification key as the service returns it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
       runToExit(options, async (run) => (await import("./workspace.js")).runGet(options, run)),
@@ -28,7 +28,7 @@ const getCommand = (): Command =>
 const setCommand = (): Command =>
   workspaceCommand("set", "register a webhook URL; adopts the same URL, keeps a different one")
     .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries", parseUrl)
-    .option("--replace", "take over from a different URL")
+    .option("--replace", "replace a different URL")
     .addOption(
       new Option("--preflight <mode>", "try the handshake before the service does")
         .choices(["require", "warn", "off"])
@@ -70,7 +70,7 @@ const workspaceCommand = (name: string, description: string): Command =>
   addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey"])
     .description(description)
     .addOption(apiKeyAsOption())
-    .addOption(requestSecondsOption("how long one call may take with its retries"))
+    .addOption(requestSecondsOption("how long one call may take, including retries"))
     .option("--json", "print JSON");
 
 const apiKeyAsOption = (): Option =>
@@ -95,7 +95,7 @@ ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
   $ apichat webhook get --json
-${ENDINGS} Nothing registered is 0 too.`;
+${ENDINGS} Also 0 if nothing is registered.`;
 
 const SET_HELP = `
 If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
@@ -115,13 +115,13 @@ Examples:
 ${ENDINGS}`;
 
 const PLAN_HELP = `
-The list has an entry for each workspace, with name and baseUrl. Each of these may also be at the top for all:
-webhookUrl, apiKey or apiKeyEnv (name of an environment variable, with API_KEY in it). The API key defaults to
-the command's.
+The list has an entry for each workspace, with name and baseUrl. An entry, or the top of the list for all
+entries, may also have webhookUrl, and apiKey or apiKeyEnv (the name of an environment variable, with API_KEY
+in it). The API key defaults to the command's.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the
-specification does not say what the service responds for a workspace that never had a webhook.
+specification does not say how the service responds for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

@@ -11,7 +11,7 @@ export interface PlanOptions extends WebhookOptions {
 
 export async function runPlan(options: PlanOptions, { credentials, signal }: CommandRun): Promise<number> {
   const listed = await readPlannedWorkspaces(options.file);
-  // Prompted for only if a workspace has no API key of its own.
+  // The command prompts for the API key only if a workspace has none of its own.
   const isNeeded = listed.some((workspace) => workspace.apiKey === undefined);
   const apiKey = isNeeded ? await credentials.secret("apiKey") : "";
   const { requestSeconds, apiKeyAs } = options;
@@ -23,7 +23,7 @@ export async function runPlan(options: PlanOptions, { credentials, signal }: Com
   );
   const unready = rows.filter((row) => !isReady(row)).length;
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
-  // A wrong API key is wrong for many: its reason, and what to do, is printed once.
+  // A wrong API key fails for many workspaces: the reason, and what to do, is printed once.
   const failed = rows.filter(({ reason }) => reason !== undefined);
   const groups = [...Map.groupBy(failed, ({ state, detail }) => `${state} ${detail}`).values()];
   const reasons = groups.map(([first]) => `\n${toPlainText(first?.name ?? "")}: ${first?.reason}\n`);

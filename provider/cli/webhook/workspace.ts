@@ -99,7 +99,7 @@ export async function runDelete(options: DeleteOptions, run: CommandRun): Promis
   return EXIT.done;
 }
 
-/** Our key, to compare with, and whether to show the key. */
+/** Our key, for comparison, and whether to show the registered key. */
 interface ShowOptions {
   ours?: string | undefined;
   showKey?: boolean | undefined;
@@ -114,7 +114,7 @@ const toShown = (seen: Registration, { ours, showKey }: ShowOptions) => ({
   ...(showKey ? { key: seen.webhookVerificationKey } : {}),
 });
 
-/** Whether the key is ours. Returns null if ours is not known, or the service does not show its own. */
+/** Whether the key is ours. Returns null if ours is unknown, or if the service does not return its own. */
 function compareKeys(key: string, ours: string | undefined): boolean | null {
   if (ours === undefined || key === "") return null;
   if (key === ours) return true;

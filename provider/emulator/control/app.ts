@@ -43,7 +43,7 @@ export function createControl(
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
-/** Without a token: the recipients of the built-in flows' replies load them. */
+/** They need no token, because the recipients of the built-in flows' replies load them. */
 function addSamples(app: App): void {
   for (const { file, contentType, bytes } of Object.values(samples)) {
     const headers = { "content-type": contentType, "x-content-type-options": "nosniff" };
@@ -107,7 +107,7 @@ function toHttpError(error: Error): HttpError {
   return new HttpError(500, `the emulator failed: ${error.message}`);
 }
 
-/** Media come from anywhere, everything else from here, and no text becomes markup. */
+/** Media may come from anywhere, everything else only from here, and text never becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -131,7 +131,7 @@ const HEADERS = {
 };
 
 /**
- * In the package, or if the sources run, in `dist/`. The sources have an index.html too, but nothing that a
+ * In the package, or in `dist/` if the sources run. The sources also have an index.html, but nothing that a
  * browser can run.
  */
 const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folder) =>
@@ -153,5 +153,5 @@ function addPage(app: App): void {
 const basename = (path: string): string => path.slice(PAGE_PATH.length);
 
 const NOT_BUILT =
-  "The page is not built. In a clone of pulumi-apichat run: npm run build\n" +
+  "The page is not built. In a clone of pulumi-apichat, run npm run build.\n" +
   "The control API under /_emulator/ works without it.";

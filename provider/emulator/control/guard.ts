@@ -7,26 +7,26 @@ import type { Settings } from "../options.js";
 export const PAGE_PATH = "/_emulator/";
 
 /**
- * Throws an HttpError for requests that a web page from elsewhere can cause: by DNS rebinding, or from a
+ * Throws an HttpError for requests that a foreign web page can cause: by DNS rebinding, or from a
  * different origin.
  */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
   if (!isOwnHost(settings, incoming, host)) {
-    throw forbidden("the Host header names another server; open the emulator at the address it listens on");
+    throw forbidden("the Host header names a different server; open the emulator at its own address");
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
-    throw forbidden("the request comes from a page of another origin");
+    throw forbidden("the request comes from a page of a different origin");
   }
   const isElsewhere = site === "cross-site" || site === "same-site";
   if (isElsewhere && !isFollowedLink(incoming))
-    throw forbidden("the request comes from a page of another site");
+    throw forbidden("the request comes from a page of a different site");
 }
 
 function isOwnHost({ host: listening }: Settings, { socket }: IncomingMessage, host: string): boolean {
   const url = URL.parse(`http://${host}`);
   if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
-  // The names of other addresses are unknown; the token protects those.
+  // The host names of other addresses are unknown; the token protects them.
   if (!isLoopback(listening)) return true;
   return isLoopback(url.hostname) && Number(url.port || 80) === socket.localPort;
 }

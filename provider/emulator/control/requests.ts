@@ -17,7 +17,7 @@ export type ControlContext = Context<ControlEnv>;
 
 /**
  * Returns the body as a string, which may be empty. Throws an HttpError if it is too large, or not sent as
- * JSON: a page from elsewhere can send any other type without a preflight.
+ * JSON: a page on a different site can send some other types without a preflight.
  */
 export async function readText({ env, req }: ControlContext): Promise<string> {
   const text = await readBody(env.incoming);

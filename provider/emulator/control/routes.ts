@@ -159,7 +159,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
-/** Parses the string itself: a conversation id beyond the safe integers keeps its digits. */
+/** Parses the string itself, so that a conversation id beyond the safe integers keeps its digits. */
 function parseReply(text: string): KnownOutbound["message"] {
   try {
     const parsed = parseSentOutbound(withDefaults(text));
@@ -249,14 +249,14 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
 const listConversations = (workspaces: Iterable<WorkspaceState>): Conversation[] =>
   [...workspaces].flatMap(({ conversations }) => [...conversations.values()]);
 
-/** How much may wait for a client that reads slowly. Beyond that its connection is closed, and it must reconnect. */
+/** How much may wait for a slow client. Beyond that, its connection is closed, and it must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
 const HEARTBEAT_MS = 15_000;
 
 /**
  * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls
- * behind. Not with hono's streamSSE, which has no limit for what waits.
+ * behind. hono's streamSSE does not limit how much waits, so it is not used.
  */
 function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET: the stream would have no reader.

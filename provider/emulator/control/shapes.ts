@@ -10,7 +10,7 @@ import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, Workspa
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
 export interface ConversationView extends Omit<ConversationRecord, "messages"> {
-  /** How many messages of it are kept. */
+  /** How many of its messages are kept. */
   messageCount: number;
 }
 
@@ -21,7 +21,7 @@ export interface WorkspaceView extends Pick<
 > {
   /** The name of the flow that replies; `custom` for a function. */
   flow: string;
-  /** The flows that can be chosen: `custom` only if a function was given in code. */
+  /** The flows that can be chosen, including `custom` if a function was set in code. */
   flows: string[];
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
@@ -58,7 +58,7 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request. The status is for programs. */
+  /** What was wrong with the request, for people. Programs use the HTTP status. */
   error: {
     /** One line for people. */
     message: string;
@@ -67,6 +67,6 @@ export interface ControlError {
 
 /**
  * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each event. A changed record is sent
- * again, complete. After `reset` everything must be read again.
+ * again, complete. After `reset`, a client must read everything again.
  */
 export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

@@ -12,7 +12,7 @@ import {
 import { baseUrlOf, botUrlOf, readConfiguration } from "../workspaces.js";
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "./shapes.js";
 
-/** The state to show; with `reveal`, its secrets too. */
+/** The state to show, and whether to show its secrets. */
 export interface Viewer {
   state: EmulatorState;
   reveal: boolean;
@@ -58,7 +58,7 @@ export function viewConversation({
   return { ...conversation, messageCount: messages.length };
 }
 
-/** Calls the listener with each event from now on. Returns a function that ends it. */
+/** Calls the listener with each event from now on. Returns a function that unsubscribes it. */
 export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => void): () => void {
   return viewer.state.changes.subscribe((change) => {
     try {
@@ -82,7 +82,7 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
 }
 
 /**
- * Masks what is secret by its place or field, and the keys of the workspace anywhere, because an endpoint may
+ * Masks secret headers and fields, and the keys of the workspace anywhere, because an endpoint may
  * echo them.
  */
 function maskRecord<Shown extends { workspace: string | null }>(
@@ -130,20 +130,20 @@ function maskHeaders(headers: HttpMessage["headers"] | null, keyHeader: string):
   return Object.fromEntries(masked) as HttpMessage["headers"];
 }
 
-/** Includes a value that has no end because the body was cut. */
+/** Also matches a value whose end is missing because the body was cut. */
 const SECRET_FIELD =
   /"(ChaveApi|webhook_verification_key|hub_verify_token)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)/g;
 const SECRET_PARAMETER = /(^|[&?])(ChaveApi|webhook_verification_key|hub_verify_token)=[^&\s"]*/g;
 const SECRET_PART = /(name="hub_verify_token"\r\n\r\n)[^\r\n]*/g;
 const URL_FIELD = /"(webhook_url)"(\s*:\s*)"((?:[^"\\]|\\.)*)"/g;
 
-/** Masks what is secret by the name of its field, in JSON or any form, including wrong keys. */
+/** Masks secret fields by their names, in JSON or any form encoding, even if a key is wrong. */
 const maskNamed = (text: string): string =>
   text
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
     .replace(SECRET_PART, `$1${MASK}`)
-    // Only after the question mark, because the text is still escaped.
+    // Hide only what follows the question mark, because the text is still escaped.
     .replace(
       URL_FIELD,
       (_, name: string, colon: string, url: string) =>

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejected delivery is a verdict, not an error. So is the end of the emulator. */
+/** See `Workspace.deliver`. A rejection, or an interruption by the emulator's end, is a verdict, not an error. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -116,7 +116,7 @@ export function resendDelivery(
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
   if (Object.keys(delivery.request.headers).length === 0) {
-    throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
+    throw invalidOption(`resend: delivery ${delivery.id} has not been sent: it has no signature to repeat`);
   }
   requireUrl(state, workspace, "resend");
   const place = { state, workspace, conversation };
@@ -157,7 +157,7 @@ async function performCopy(job: DeliveryJob): Promise<void> {
   while (await mayAttempt(copy)) await attempt(copy, undefined);
 }
 
-/** Waits for the pause after the last attempt. Returns false if there is no attempt to make. */
+/** Waits until the next attempt is due. Returns false if there is none to make. */
 async function mayAttempt({ state, conversation, delivery }: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
   const attempts = delivery.attempts.length;
@@ -165,7 +165,7 @@ async function mayAttempt({ state, conversation, delivery }: DeliveryJob): Promi
   const pauseMs = attempts === 0 ? 0 : Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
   await pause(pauseMs, conversation.queue.ended);
   if (!conversation.queue.ended.aborted) return true;
-  // Not published: it is gone with its conversation.
+  // Not published, because the delivery is gone with its conversation.
   delivery.verdict = "failed";
   delivery.reason = state.outgoing.closing.aborted
     ? "the emulator was closed"
@@ -180,7 +180,7 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const at = new Date().toISOString();
   const begun = performance.now();
   const result = await send(job, fault);
-  // It was interrupted: whether the endpoint accepted it is unknown.
+  // The attempt was interrupted, so whether the endpoint accepted it is unknown.
   if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);

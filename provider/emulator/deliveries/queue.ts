@@ -4,12 +4,12 @@ import { pause } from "../service/outgoing.js";
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {
-  /** Makes the delivery. `again` means that no other delivery may overtake it any more. */
+  /** Performs the delivery. `again` means that no other delivery may overtake it any more. */
   perform: (again: boolean) => Promise<TurnEnd>;
   finish: () => void;
 }
 
-/** How long a delivery that must follow the next one waits for it. */
+/** How long to wait for a next delivery, if one must follow it, in milliseconds. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */

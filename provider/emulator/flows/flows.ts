@@ -26,7 +26,7 @@ export const flowReply = z.discriminatedUnion(
         outboundButtonTemplate.omit(addressed).strict(),
         outboundGenericTemplate.omit(addressed).strict(),
       ],
-      { error: "must be button_template, generic_template, or left out for a text" },
+      { error: "must be button_template, generic_template, or omitted for a text" },
     ),
     outboundMedia.omit(addressed).strict(),
   ],

@@ -41,7 +41,7 @@ async function callFlow({ state, workspace, message }: FlowJob): Promise<FlowRep
   try {
     const replies: unknown = await flow(context);
     const { data, error } = flowReplies.safeParse(replies);
-    return data ?? `what the flow replied is not valid: ${z.prettifyError(error)}`;
+    return data ?? `the flow's reply is not valid: ${z.prettifyError(error)}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -8,12 +8,12 @@ const image =
   "iVBORw0KGgoAAAANSUhEUgAAAGAAAABACAIAAABqVuVZAAAAbUlEQVR42u3QMQ0AMAgAMEDNNE3dpKIA3j1NqqB57ssIJuVgJ0iQIEGCBAkSJAhBggQJEiRI" +
   "kCAECRIkSJAgQYIQJEiQIEGCBAkShCBBggQJEiRIEIIECRIkSJAgQQgSJEiQIEGCBAlCkCBBPzQezhmhhFl7pQAAAABJRU5ErkJggg==";
 
-/** A WAV, deflated: half a second of a tone of 400 Hz. */
+/** A WAV, deflated: half a second of a 400 Hz tone. */
 const audio =
   "eNoL8nRzO8LPwBDuGOaalluiIMDAwMDIwMjgIM8AxowMHAwpiSWJC/gZGBomL964c8/OjYsnN+TG+ru7uPvH5o6KjYqNio2KjYqNio2KjYqNio2KjYqNio2K" +
   "jYqNitFXDABrEdgg";
 
-/** A WebM (VP8) of two seconds, 64 x 48: a white square that moves to the right, written by ffmpeg. */
+/** A two-second WebM (VP8), 64 x 48: a white square that moves to the right, written by ffmpeg. */
 const video =
   "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQJChYECGFOAZwEAAAAAAAIZEU2bdLpNu4tTq4QVSalmU6yBoU27i1OrhBZU" +
   "rmtTrIHGTbuMU6uEElTDZ1OsggEiTbuMU6uEHFO7a1OsggID7AEAAAAAAABZAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" +
@@ -24,7 +24,7 @@ const video =
   "CIWFiIWEiAICAnTyZri88zHm+kD++7ArXFzZEUf/Z3f/9O7//p3f3vijloEB9ADRAQAHEOwAGAAYWC/0AAiMAACjloED6ADRAQAH" +
   "EOwAGAAYWC/0AAiMAACjloEF3ADRAQAHEOwAGAAYWC/0AAiMAAAcU7trkbuPs4EAt4r3gQHxggF38IED";
 
-/** Small media for replies without the network: files below {@link SAMPLES_PATH}. */
+/** Small media, so that replies need no network: files below {@link SAMPLES_PATH}. */
 export const samples: Readonly<Record<MediaKind, { file: string; contentType: string; bytes: Uint8Array }>> =
   {
     image: { file: "image.png", contentType: "image/png", bytes: decode(image) },

@@ -12,18 +12,18 @@ import { begun, conversations, data, revealed } from "./store.js";
 export function choose(scope: Scope): void {
   begun.value = null;
   data.value = { ...data.value, scope, messages: new Map(), exchanges: new Map() };
-  // On a narrow screen it is below the list.
+  // On a narrow screen, the chat is below the list.
   if (scope.conversation !== null) document.querySelector("#chat")?.scrollIntoView();
   void attempt(load);
 }
 
-/** Shows a delivery of the chosen workspace on the wire, even if later ones have displaced it there. */
+/** Shows a delivery of the chosen workspace in the wire panel, even if later ones have displaced it there. */
 export async function showDelivery(id: string): Promise<void> {
   if (!data.value.exchanges.has(id)) {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  // Once it is drawn.
+  // After the delivery has been drawn.
   requestAnimationFrame(() => {
     const exchange = document.querySelector<HTMLDetailsElement>(`#${id}`);
     if (exchange === null) return;
@@ -33,13 +33,13 @@ export async function showDelivery(id: string): Promise<void> {
   });
 }
 
-/** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */
+/** Starts a conversation in the chosen workspace. The emulator learns of it with the first message. */
 export function begin(party: Party): void {
   choose({ ...data.value.scope, conversation: null });
   begun.value = party;
 }
 
-/** Shows the begun conversation as soon as the emulator has it. */
+/** Shows the new conversation as soon as the emulator has it. */
 export function adoptBegun(): void {
   const { contactId, conversationId } = begun.value ?? {};
   const isBegun = (item: Party) => item.contactId === contactId && item.conversationId === conversationId;
@@ -49,7 +49,7 @@ export function adoptBegun(): void {
 
 const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
-/** What the form writes: a text, or the URL of a medium. */
+/** What the form sends: a text, or the URL of a medium. */
 export interface Draft {
   kind: "text" | MediaKind;
   content: string;
@@ -73,7 +73,7 @@ async function sendAsContact(party: Party, fields: object): Promise<void> {
   const sender = { id, name, email: "", phone_number: "", type: "contact" };
   const body = withDigits("conversation_id", party, { ...fields, message_type: "incoming", sender });
   const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
-  // For the control API a redirect is not an error.
+  // The control API does not treat a redirect as an error.
   if (answer.status >= 300) throw new Error(describeRefusal(answer));
 }
 
@@ -88,7 +88,7 @@ export function replyAsAgent(party: Party, { kind, content }: Draft): Promise<un
 const withDigits = (key: string, { conversationId }: Party, rest: object): string =>
   `{"${key}":${conversationId},${JSON.stringify(rest).slice(1)}`;
 
-/** Sends a delivery again, and shows the new one. */
+/** Sends a delivery again and shows the copy. */
 export async function resend(deliveryId: string): Promise<void> {
   const { id } = await send<DeliveryRecord>("POST", ["deliveries", deliveryId, "resend"]);
   await showDelivery(id);

@@ -19,7 +19,7 @@ export const shownRouteOf = (segments: readonly string[], query?: Query): string
 export const read = <Answer>(segments: readonly string[], query?: Query): Promise<Answer> =>
   request<Answer>("GET", shownRouteOf(segments, query), null);
 
-/** Sends a change to the control API. A string is sent unchanged: it is JSON, with digits that no number can hold. */
+/** Sends a change to the control API. A string is sent unchanged: it is JSON, which may have unsafe integers. */
 export function send<Answer>(
   method: "POST" | "PATCH" | "DELETE",
   segments: readonly string[],
@@ -39,7 +39,7 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const text = await response.text().catch(unreachable);
   const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new Error(refusalOf(answer) ?? `The emulator responded with ${response.status} and no reason.`);
+  throw new Error(refusalOf(answer) ?? `The emulator responded with ${response.status} but gave no reason.`);
 }
 
 /** The browser's own reason ("Failed to fetch") does not help. */

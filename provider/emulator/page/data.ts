@@ -6,7 +6,7 @@ import type { Exchange } from "./wire.js";
 /** A contact and a conversation. */
 export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
 
-/** The data that the page shows. Records of other workspaces and messages of other conversations are not kept. */
+/** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
 export interface Scope {
   workspace: string | null;
   conversation: string | null;
@@ -26,7 +26,7 @@ export interface Data {
   faults: readonly FaultView[];
 }
 
-/** A page that stays open for days keeps this many messages. */
+/** How many messages are kept: the page may stay open for days. */
 const MAX_MESSAGES = 3000;
 
 /** How many exchanges are kept: the newest. More would make the page slow. */

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** The errors that are shown until they are dismissed, each once. */
+/** The errors to show until they are dismissed, without duplicates. */
 export const errors = signal<readonly string[]>([]);
 
 export function showError(error: unknown): void {

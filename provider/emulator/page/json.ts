@@ -9,10 +9,10 @@ export function parseJson(text: string): unknown {
 /** A string, an empty object or list, a bracket, a comma or colon, or a number or word, and the whitespace around it. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
-/** Without a limit, a body of brackets alone would grow with the square of its length. */
+/** Without a limit, a body that consists only of brackets would grow with the square of its length. */
 const MAX_DEPTH = 20;
 
-/** Indenting takes a second for each megabyte. */
+/** Indenting takes about a second per megabyte. */
 const MAX_CHARACTERS = 100_000;
 
 /**

@@ -7,7 +7,7 @@ import { attempt, showError } from "./errors.js";
 import { connection, data } from "./store.js";
 import { ROUTES, type Exchange } from "./wire.js";
 
-/** A burst of events is drawn once. */
+/** How long events are gathered, in milliseconds, so that a burst of them is drawn only once. */
 const GATHER_MS = 30;
 
 const RETRY_MS = 1500;
@@ -19,12 +19,12 @@ let gathered: EmulatorEvent[] = [];
 /** The events since the latest load began: its responses may be older. Undefined if nothing is being loaded. */
 let meanwhile: EmulatorEvent[] | undefined;
 
-/** Opens the live stream in place of the current one. Everything is loaded again whenever it opens. */
+/** Opens the live stream in place of the current one. Whenever the stream opens, everything is loaded again. */
 export function connect(): void {
   source?.close();
   clearTimeout(retry);
   gathered = [];
-  // Data that is still being loaded may contain secrets that are hidden by now.
+  // Data that is still being loaded may contain secrets that must be hidden by now.
   meanwhile = undefined;
   const opened = new EventSource(shownRouteOf(["events"]));
   source = opened;
@@ -78,7 +78,7 @@ export async function load(): Promise<void> {
     const talk = conversations.find(({ id }) => id === chosen.conversation);
     const scope = { workspace: place, conversation: talk?.id ?? null };
     const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
-    // A later load reads everything again, and wins.
+    // A later load takes precedence: it reads everything again.
     if (meanwhile !== arrived) return;
     const known: Data = {
       scope,

@@ -7,7 +7,7 @@ export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
 export const revealed = signal(false);
 
-/** A conversation that was begun on this page and has no message yet. */
+/** A conversation that was started on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
 
 export const workspace = computed(() => {
@@ -15,7 +15,7 @@ export const workspace = computed(() => {
   return workspaces.get(scope.workspace ?? "") ?? null;
 });
 
-/** Contact and conversation of the chat: the chosen ones, or those just begun. */
+/** The contact and conversation of the chat: the chosen ones, or the newly started ones. */
 export const party = computed<Party | null>(() => {
   const { scope, conversations: all } = data.value;
   return all.get(scope.conversation ?? "") ?? begun.value;

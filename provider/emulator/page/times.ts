@@ -1,4 +1,4 @@
-/** In 24 hours, to the second, so that a time in the chat can be found on the wire. */
+/** A 24-hour clock with seconds, so that a time in the chat can be found in the wire panel. */
 const CLOCK = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
 /** A time of day, with the date unless that is today. */

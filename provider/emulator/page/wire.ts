@@ -2,7 +2,7 @@ import type { DeliveryRecord, Ending, HandshakeRecord, RecordedRequest } from ".
 import { parseJson } from "./json.js";
 import { inboundKindOf, outboundKindOf } from "../../../schema/message-kind.js";
 
-/** One exchange on the wire: a request to the emulator, or one that it made. */
+/** One exchange on the wire: a request that the emulator received or sent. */
 export type Exchange =
   | { kind: "request"; record: RecordedRequest }
   | { kind: "handshake"; record: HandshakeRecord }
@@ -10,7 +10,7 @@ export type Exchange =
 
 export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
 
-/** The HTTP calls of an exchange: a delivery has several if it is tried again. */
+/** The HTTP calls of an exchange: a delivery has several if it is retried. */
 export const callsOf = ({ kind, record }: Exchange): readonly (Ending & { reason?: string })[] =>
   kind === "delivery" ? record.attempts : [record];
 
@@ -28,7 +28,7 @@ export const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 
 const SUBJECT_CHARACTERS = 80;
 
-/** The text of a message or delivery, or its kind if it has none. It may have any body: it is what was sent. */
+/** The text of a message or delivery, or its kind if it has no text. The body may have any shape. */
 export function subjectOf(exchange: Exchange): string {
   const { kind, record } = exchange;
   if (kind === "handshake" || (kind === "request" && record.interface === "registration")) return "";

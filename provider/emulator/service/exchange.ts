@@ -26,7 +26,7 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
-/** What a request with a known workspace and the right key is for. */
+/** The operation that an authorized request calls, and its workspace. */
 interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
@@ -34,7 +34,7 @@ interface Call {
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns what a request is for, whose body this is, and completes its record. May throw an HttpError. */
+/** Returns the operation that a request with this body calls, and completes its record. May throw an HttpError. */
 export type Identify = (
   state: EmulatorState,
   request: HttpRequest,
@@ -43,8 +43,8 @@ export type Identify = (
 ) => Call;
 
 /**
- * Responds to one request of the service as its fault and `errorShape` say. Its record is written before the
- * response.
+ * Responds to one request to the service, with its fault and `errorShape` applied. Publishes its record before
+ * the response is sent.
  */
 export async function respondRecorded(
   state: EmulatorState,
@@ -97,7 +97,7 @@ function recordRequest(
 
 const SECOND_MS = 1000;
 
-/** Counts a request of a workspace. Throws an HttpError if the last second already had as many as allowed. */
+/** Counts a request of a workspace. Throws an HttpError if the limit for the last second was reached. */
 function countWithinRate(workspace: WorkspaceState, requestsPerSecond: number | undefined): void {
   if (requestsPerSecond === undefined) return;
   const now = performance.now();

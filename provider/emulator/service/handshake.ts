@@ -41,7 +41,7 @@ export async function performHandshake(
   const challenge = makeChallenge[kind]();
   const at = new Date().toISOString();
   const begun = performance.now();
-  // An invalid URL fails when it is sent.
+  // An invalid URL fails when the request is sent.
   const request =
     URL.parse(url) === null
       ? { url, headers: {}, body: "" }
@@ -92,10 +92,10 @@ async function exchange(
 function findReason(result: OutgoingResult, challenge: string): string {
   if ("reason" in result) return result.reason;
   const { status, body } = result;
-  return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
+  return describeStatus(status) || (body === challenge ? "" : "the response body is not the challenge");
 }
 
-/** How to fix it, as `apichat verify` says. */
+/** How to fix a failed handshake, as `apichat verify` prints it. */
 function findHint(result: OutgoingResult, challenge: string): string {
   if ("reason" in result) return CAUSES[causeOfFailure(result.error)].hint;
   const cause = causeOfAnswer({ ...result, body: Buffer.from(result.body) }, challenge);

@@ -22,8 +22,8 @@ export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
 /**
  * Returns one of the two interfaces of the service. On loopback it is guarded: the keys of a test are not
  * secret, so a web page could read and change a registration with them. On other addresses it is as open as
- * the service's. Not with hono: connections are cut on purpose here, and creating a Response and reading it
- * again costs a third of the requests per second.
+ * the service's. Does not use hono: connections are cut on purpose here, and creating and reading a Response
+ * would cost a third of the requests per second.
  */
 export function createService(
   state: EmulatorState,
@@ -38,7 +38,7 @@ export function createService(
       const request = { method, address: requestUrlOf(incoming), headers: toStrings(headers), body };
       send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
-      // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
+      // Unless the guard rejected it: the client disconnected, the emulator is closing, or this is our bug.
       const text = error instanceof Error ? error.message : String(error);
       const [status, message] =
         error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];

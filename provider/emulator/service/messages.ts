@@ -33,7 +33,7 @@ function findBot({ directory }: EmulatorState, { pathname }: URL): WorkspaceStat
   throw new HttpError(404, "there is no bot at this address");
 }
 
-/** Checks the key before anything is said about the body. Returns the body without the key. */
+/** Checks the key before it reports anything about the body. Returns the body without the key. */
 function readAuthorized(
   workspace: WorkspaceState,
   headers: HttpRequest["headers"],
@@ -96,7 +96,7 @@ function shapeOf(body: object): z.ZodType<InboundMessage> {
     throw rejectFields({ event: ['must be "message_created" or "message_postback"'] });
   }
   const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
-  // Without a first entry all four schemas report the same problems.
+  // Without a first entry, all four schemas report the same problems.
   if (typeof first !== "object" || first === null) return inboundShapes.image;
   throw rejectFields({ "attachments.0.file_type": ['must be "image", "audio", "video" or "file"'] });
 }
@@ -105,7 +105,7 @@ function assertSenderIsWhole({ sender }: InboundMessage): void {
   const missing = (["email", "phone_number"] as const).filter((field) => sender[field] === undefined);
   if (missing.length === 0) return;
   throw rejectFields(
-    Object.fromEntries(missing.map((field) => [`sender.${field}`, ["is missing; must be an empty text"]])),
+    Object.fromEntries(missing.map((field) => [`sender.${field}`, ["is missing; must be a string"]])),
   );
 }
 

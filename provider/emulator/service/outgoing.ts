@@ -37,7 +37,7 @@ export interface OutgoingRequest {
 export type OutgoingResult = ReceivedResponse | { reason: string; error?: unknown };
 
 /** The result if a fault closes the connection. */
-export const NO_RESPONSE: OutgoingResult = { reason: "no answer: the connection was closed" };
+export const NO_RESPONSE: OutgoingResult = { reason: "no response: the connection was closed" };
 
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
@@ -56,7 +56,7 @@ export async function post(
     return { status, headers: toStrings(headers), body: body.toString("utf8") };
   } catch (error) {
     const isTimeout = error instanceof PostError && error.failure === "timeout";
-    return { reason: isTimeout ? describeTimeout(timeoutMs) : `no answer: ${describeCause(error)}`, error };
+    return { reason: isTimeout ? describeTimeout(timeoutMs) : `no response: ${describeCause(error)}`, error };
   }
 }
 
@@ -83,7 +83,7 @@ async function* breakOff(part: Buffer): AsyncGenerator<Buffer> {
 }
 
 export function describeTimeout(timeoutMs: number): string {
-  return `no answer within ${timeoutMs} ms`;
+  return `no response within ${timeoutMs} ms`;
 }
 
 export function describeStatus(status: number): string {
@@ -100,6 +100,6 @@ function describeCause(error: unknown): string {
 
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
-  // It rejects only because of the signal.
+  // The sleep rejects only because of the signal.
   await sleep(durationMs, signal).catch(() => {});
 }

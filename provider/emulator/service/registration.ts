@@ -39,7 +39,7 @@ export const identifyAction: Identify = (state, request, record, text) => {
   if (candidates.length === 0) throw new HttpError(404, "there is no workspace at this address");
   if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   if (!isAction(action) || more.length > 0) {
-    throw new HttpError(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
+    throw new HttpError(404, `the query must have one action: ${Object.keys(requestSchemas).join(", ")}`);
   }
   const { registrationKey } = state.settings;
   const bearer = bearerOf(request.headers);
@@ -94,7 +94,7 @@ async function performAction(
   return { status: "ok", data: presentConfiguration(workspace, settings) };
 }
 
-/** Performs the handshake, then registers. After a failed handshake `failedHandshake` decides. */
+/** Performs the handshake, then registers. After a failed handshake, `failedHandshake` decides what happens. */
 async function setWebhook(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -147,7 +147,7 @@ function presentConfiguration(
   };
 }
 
-/** Parsing lowers the host and drops a default port. */
+/** Parsing converts the host to lower case and drops a default port. */
 function toNormalUrl(text: string): string {
   const url = URL.parse(text);
   return url === null ? text : `${url.origin}${url.pathname.replace(/\/$/, "")}${url.search}`;

@@ -9,7 +9,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/** `synchronous`: a commit returns when the disk has it. `secure_delete`: deleted rows contain messages. */
+/** `synchronous`: a commit returns once it is on disk. `secure_delete`: deleted rows contain messages. */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -20,10 +20,10 @@ const PRAGMAS = `
 
 /**
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
- * and for each one without a conversation: only those may be forwarded, so the rest costs nothing, however long it is.
+ * and for each one without a conversation: only those may be forwarded, so a long queue behind them costs nothing.
  * `accepted_ms` and `buried_ms` follow the machine's clock. `due_ms`, `age_from_ms` and `since_ms` follow running time,
- * which counts only while a responder has the file open: `clock` has what it
- * was at the last commit, and when that was by the machine's clock. All are in milliseconds.
+ * which counts only while a responder has the file open: `clock` has the running time of
+ * the last commit, and the machine's time. All are in milliseconds.
  */
 const TABLES = `
   CREATE TABLE deliveries (
@@ -65,7 +65,7 @@ const TABLES = `
   INSERT INTO clock VALUES (0, 0);
 `;
 
-/** With `create`, opens the file for the responder alone. */
+/** With `create`, opens the file exclusively, for the responder. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   const options = {
     applicationId: "apic",
@@ -73,7 +73,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
     tables: TABLES,
     migrations: [],
     pragmas: PRAGMAS,
-    // It has an effect only before the first table is created.
+    // Has an effect only before the first table is created.
     firstPragmas: "PRAGMA auto_vacuum = INCREMENTAL",
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     create,
@@ -81,7 +81,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return openSqlite(path, options);
   } catch (error) {
-    // SQLite's index of the log did not fit.
+    // There was no room for SQLite's index of the log.
     if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
     return openSqlite(path, options);
   }
@@ -95,7 +95,7 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order; one without waits for no other. */
+  /** Deliveries of one conversation are forwarded in order; those without a conversation wait for no other. */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -105,11 +105,11 @@ export interface AcceptedDelivery {
 export interface KeptDelivery extends AcceptedDelivery {
   /** Its place in the order of acceptance. */
   position: number;
-  /** The time in milliseconds since 1970. */
+  /** When it was accepted, in milliseconds since 1970. */
   acceptedMs: number;
   attempts: number;
   failure: string | undefined;
-  /** By the machine's clock. Missing if the workspace is not forwarded or it waits behind another. */
+  /** By the machine's clock. Missing if the workspace is not forwarded, or if it waits behind another delivery. */
   dueMs?: number | undefined;
 }
 

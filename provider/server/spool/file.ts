@@ -34,7 +34,7 @@ export function findSpool(dataDir: string): SpoolFile | undefined {
 
 /**
  * The file of a spool: its deliveries, and the changes that any process may make. All queries use an index, so they
- * cost the same with 100,000 rows. Every method throws what SQLite throws.
+ * are as fast with 100,000 rows. Every method throws what SQLite throws.
  */
 export class SpoolFile {
   readonly #database: DatabaseSync;
@@ -62,12 +62,12 @@ export class SpoolFile {
     });
   }
 
-  /** Makes waiting deliveries due now, of these workspaces or of all. Returns the number of conversations. */
+  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
   retry(workspaces?: readonly string[]): number {
     return this.write(() => this.retryWaiting(workspaces));
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts again. */
+  /** Dead letters keep their IDs and their original position, and their age starts over. */
   replay(choice: DeadLetterChoice): number {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
   }

@@ -48,8 +48,8 @@ export class SpoolKeeper {
   }
 
   /**
-   * Makes calls, all of them in one transaction. What they change is on the disk when this returns. A call that fails
-   * changes nothing, and does not affect the others. `bytes` is what they add.
+   * Makes all calls in one transaction. Their changes are on disk when this returns. A call that fails changes nothing
+   * and does not affect the others. `bytes` is how much they add.
    */
   run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));
@@ -75,7 +75,7 @@ export class SpoolKeeper {
 
   /**
    * If the common commit fails, each call is tried alone: a delivery that does not fit holds back neither
-   * those that do nor the rows to be deleted, which make room. One that fails alone is tried once more.
+   * those that do nor the rows to be deleted, which make room. A call that fails alone is retried once.
    */
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;

@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** For one workspace, which never gets more than half of what is free. */
+  /** For one workspace, which never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }
@@ -47,7 +47,7 @@ export class Lanes {
     this.#attempts += attempts;
     lane.lookMs = lookMs;
     this.#lanes.delete(lane.workspace);
-    // Behind the others, so that each has its turn.
+    // Move it behind the others, so that each gets its turn.
     if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
   }
 
@@ -69,7 +69,7 @@ export class Lanes {
   }
 
   /**
-   * Returns how many attempts a workspace may begin: too few for hanging targets to use all. A workspace whose last
+   * Returns how many attempts a workspace may begin, so that hanging targets cannot use all. A workspace whose last
    * attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {

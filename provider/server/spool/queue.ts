@@ -25,7 +25,7 @@ export interface FailedAttempt {
 /** How long a workspace waits after its deliveries could not be read, in milliseconds. */
 const UNREADABLE_PAUSE_MS = 1_000;
 
-/** Larger than most deliveries. */
+/** The delivery that `check` stores: larger than most. */
 const CHECKED: StoredDelivery = {
   id: "",
   workspace: "",
@@ -36,7 +36,7 @@ const CHECKED: StoredDelivery = {
 
 /**
  * Only the first delivery of a conversation is due, and none while another one of the conversation is taken.
- * `accept` to `forward` are for use in `write`; an attempt that ended frees its place once that is committed.
+ * Call the methods from `accept` to `forward` within `write`: attempts free their places once that commits.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -79,8 +79,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when its maximum
-   * age is reached. Returns true after the last attempt: it is now a dead letter.
+   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when the
+   * delivery's maximum age is reached. Returns true after the last attempt: the delivery is now a dead letter.
    */
   fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { reschedule, bury } = this.#statements;
@@ -98,8 +98,8 @@ export class SpoolQueue extends SpoolFile {
 
   /**
    * Forwards these workspaces from now on. The age of the deliveries that a workspace has kept counts from
-   * when it first appears here; those that are missing are forgotten. Ends the pauses of the workspaces that
-   * have moved. Until all this is committed, nothing of a new workspace is due.
+   * when it first appears here; missing workspaces are forgotten. Ends the pauses of the workspaces whose target
+   * has changed. Until all this is committed, no delivery of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
     const { forget, noteForwarded, listWaiting } = this.#statements;
@@ -155,7 +155,7 @@ export class SpoolQueue extends SpoolFile {
   }
 }
 
-/** The deliveries that are being forwarded, of this connection alone and in memory. */
+/** The deliveries that are being forwarded. The table exists only in this connection, in memory. */
 const TAKEN = `
   PRAGMA temp_store = MEMORY;
   CREATE TEMP TABLE taken (position INTEGER PRIMARY KEY, workspace TEXT NOT NULL, conversation TEXT);

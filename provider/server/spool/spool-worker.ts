@@ -1,4 +1,4 @@
-/** The thread in which SQLite works. It is found by its name next to the file that starts it. */
+/** The thread in which SQLite runs. spool.ts loads this file by its name, from its own folder. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openSpoolDatabase } from "./database.js";
 import { type Call, type Failure, type Outcome, SpoolKeeper, toFailure } from "./keeper.js";
@@ -14,9 +14,9 @@ export interface SpoolWorkerOptions {
 
 export interface Batch {
   calls: readonly Call[];
-  /** The bytes that they add. */
+  /** How many bytes they add. */
   bytes: number;
-  /** Nothing follows. */
+  /** Whether no batch follows. */
   isLast: boolean;
 }
 

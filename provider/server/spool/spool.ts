@@ -18,7 +18,7 @@ const DEFAULTS = {
 /** The bytes in one batch, exceeded by at most one delivery. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** The bytes that wait for the disk before further requests wait at their sockets. */
+/** How many bytes may wait for the disk before further requests wait in their sockets. */
 const WAITING_BYTES = 16 * 1024 * 1024;
 
 /** How many dead letters one commit moves, so that other writes get their turn. */
@@ -29,7 +29,7 @@ const sizeOf = ([name, delivery]: Call): number =>
 
 const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
 
-/** Nobody catches this: the process ends, and the file has all that was acknowledged. */
+/** Nothing catches this, so the process ends. The file has every acknowledged delivery. */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
@@ -66,7 +66,7 @@ export async function openSpool(dataDir: string, options: Partial<typeof DEFAULT
 /**
  * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process.
  * SQLite works in its own thread. Calls that arrive while it works form its next batch: one transaction, and one wait
- * for the disk. It returns the due deliveries with the outcomes.
+ * for the disk. The thread returns due deliveries together with the outcomes.
  */
 export class Spool {
   readonly limits: AttemptLimits;
@@ -80,17 +80,17 @@ export class Spool {
   #scheduled: NodeJS.Immediate | undefined;
   #bytes = 0;
   #room: PromiseWithResolvers<void> | undefined;
-  /** `closed`: the last batch is sent. */
+  /** `closed`: the last batch has been sent. */
   #state: "open" | "closing" | "closed" = "open";
 
   onDue: (delivery: TakenDelivery) => void = () => {};
-  /** Called with the reason why deliveries of some workspaces cannot be read. They are tried again. */
+  /** Called with the reason why deliveries of some workspaces cannot be read. They are read again later. */
   onUnreadable: (error: SqliteError) => void = () => {};
 
   constructor(workerData: SpoolWorkerOptions) {
     this.limits = workerData.limits;
     this.#worker = new Worker(new URL("./spool-worker.js", import.meta.url), { name: "spool", workerData });
-    // An error in the thread is one of this process, because nothing listens for it.
+    // Nothing listens for errors of the thread, so that they end this process.
     this.#worker.on("message", (reply: Reply) => this.#receive(reply));
     this.opened = new Promise((resolve, reject) => this.#sent.push({ bytes: 0, resolve, reject }));
     this.#ended = new Promise<void>((resolve) => {
@@ -103,7 +103,7 @@ export class Spool {
   }
 
   /**
-   * Resolves once a delivery is on the disk and may be acknowledged. If it rejects with a SqliteError, nothing is
+   * Resolves once a delivery is on disk and may be acknowledged. If it rejects with a SqliteError, nothing is
    * stored. The exception is `failed`: the disk has failed or a file was removed, and the delivery may still be
    * forwarded. `full` means that the reserve on the disk would shrink.
    */
@@ -115,7 +115,7 @@ export class Spool {
     );
   }
 
-  /** Resolves when there is room in memory for another delivery: until then a request waits at its socket. */
+  /** Resolves when there is room in memory for another delivery: until then, a request waits in its socket. */
   async waitForRoom(): Promise<void> {
     while (this.#bytes > WAITING_BYTES) await (this.#room ??= Promise.withResolvers()).promise;
   }
@@ -125,9 +125,9 @@ export class Spool {
     return this.ask("check");
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts again. */
+  /** Dead letters keep their IDs and their original position, and their age starts over. */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // All of them up front: letters that are rejected again in the meantime would be replayed forever.
+    // Chosen up front: letters that are rejected again in the meantime would be replayed forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
@@ -154,7 +154,7 @@ export class Spool {
     return promise as Promise<ReturnType<SpoolQueue[Name]>>;
   }
 
-  /** Makes waiting calls, and closes the file. Later calls are rejected. */
+  /** Finishes waiting calls, then closes the file. Later calls are rejected. */
   async close(): Promise<void> {
     if (this.#state === "open") {
       this.#state = "closing";

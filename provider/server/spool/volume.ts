@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { fileSize } from "../../lib/files.js";
 import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/** SQLite keeps files with longer names next to it. */
+/** SQLite keeps its other files next to it, with longer names. */
 export const SPOOL_FILE = "spool.sqlite";
 
 /** The file that holds a part of the reserve. It has no content of its own. */
@@ -16,10 +16,10 @@ const MIB = 1024 * 1024;
 /** The bytes that deliveries leave free, because a delete or a reschedule writes to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The share of a volume that the reserve takes at most, for small volumes. */
+/** The largest fraction of a volume that the reserve may take, for small volumes. */
 const RESERVE_SHARE = 1 / 4;
 
-/** The share of the reserve that is a file, so that no other program takes it. */
+/** The fraction of the reserve that is held as a file, so that no other program takes it. */
 const FILE_SHARE = 1 / 4;
 
 /** Pages returned to the file system at a time, so that no delivery waits long for that. */
@@ -40,8 +40,8 @@ export function releaseReserve(spoolPath: string): boolean {
 /**
  * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
  * files small and free of deleted messages. A part of the reserve is a file next to the spool, which is
- * removed once a write finds no room: then a delete has room, whatever else fills the volume. Rows inside the
- * database would not do: a delete needs room in the log, and frees none there.
+ * removed once a write finds no room: then a delete has room, whatever else fills the volume. Rows in the
+ * database could not do this: a delete needs room in the log, and frees none there.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -51,12 +51,12 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log has only what this process wrote. Parts of an earlier process's log may be missing on the
-   * disk if that disk failed, and what follows them would be lost in a power failure.
+   * Whether the log has only what this process wrote. If the disk failed, it may lack parts of an earlier
+   * process's log, and a power failure would lose everything after them.
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. Its contents are then unknown, and later writes depend on them.
+   * Set once the disk has failed or a file is gone. The contents are then unknown, and later writes depend on them.
    */
   #failure: SqliteError | undefined;
 
@@ -69,8 +69,8 @@ export class SpoolVolume {
   }
 
   /**
-   * `full` if less than the reserve is free, `busy` while another process keeps the log of an earlier process
-   * from being emptied, `failed` if {@link findFailure} returns that.
+   * Returns `full` if less than the reserve is free, `busy` while another process keeps the log of an earlier
+   * process from being emptied, and `failed` if {@link findFailure} does.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -80,7 +80,7 @@ export class SpoolVolume {
         const reserve = `${Math.ceil(reserveBytes / MIB)} MiB`;
         return new SqliteError(
           "full",
-          `less than ${reserve} are free on the volume of ${this.#path}: make room`,
+          `less than ${reserve} is free on the volume of ${this.#path}: make room`,
         );
       }
       if (!this.#isLogOurs) this.#withoutWaiting(() => this.#emptyLog());
@@ -96,7 +96,7 @@ export class SpoolVolume {
       if (this.#failure) break;
       const found = statSync(path, { throwIfNoEntry: false });
       if (found?.dev === dev && found.ino === ino) continue;
-      const text = `${path} was removed or replaced while this process uses it: restart the responder`;
+      const text = `${path} was removed or replaced while this process was using it: restart the responder`;
       this.#failure = new SqliteError("failed", text);
       // Acknowledged deliveries may be only in the removed log.
       this.#checkpoint();
@@ -116,9 +116,9 @@ export class SpoolVolume {
   }
 
   /**
-   * Makes the reserve's file, returns free pages to the file system and empties the log, which still contains
-   * deleted rows. What cannot be done now is done later. While space is short, free pages and the log stay, so
-   * that no other program takes what deletes and reschedules need.
+   * Creates the reserve's file, returns free pages to the file system and empties the log, which still contains
+   * deleted rows. Retries later what fails now. While space is short, keeps free pages and the log, so that no
+   * other program takes the space that deletes and reschedules need.
    */
   tidy(): void {
     if (!this.#tryToTidy()) this.tidyLater();
@@ -171,7 +171,7 @@ export class SpoolVolume {
     this.#isLogOurs = true;
   }
 
-  /** Fails where it would wait for another process. */
+  /** Makes `work` fail where it would wait for another process. */
   #withoutWaiting<T>(work: () => T): T {
     const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
     this.#database.exec("PRAGMA busy_timeout = 0");

@@ -51,7 +51,7 @@ describe("apichat doctor in a folder", () => {
     ["the plugin before npm install", ON_PLUGIN, { plugin: /does not exist/ }],
     ["no program", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
     ["an outdated pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
-    ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /fails/ }],
+    ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /failed/ }],
   ])("checks %s", async (_, files, fails = {}, from = ".") => {
     await write(files);
     const failed = Object.entries(await examine(from)).filter(([, { status }]) => status === "failed");
@@ -71,7 +71,7 @@ describe("apichat doctor in a folder", () => {
   it.each<[status: string, found: RegExp, script: string]>([
     ["ok", /^installed: 0\.1\.0, 0\.2\.0$/, `echo '${JSON.stringify(LISTED)}'`],
     ["warning", /^not installed$/, "echo []"],
-    ["skipped", /^pulumi plugin ls fails$/, "exit 3"],
+    ["skipped", /^pulumi plugin ls failed$/, "exit 3"],
   ])("reports whether the plugin is installed, and its version: %s, %s", async (status, found, script) => {
     await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
     expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });

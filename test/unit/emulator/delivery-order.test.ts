@@ -46,7 +46,7 @@ describe("deliveries", () => {
     const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
     const { verdict, attempts } = await acme.deliver(outbound("hello"));
     expect(verdict).toBe("delivered");
-    const reasons = ["answered HTTP 500", "no answer within 600 ms", "answered HTTP 503", ""];
+    const reasons = ["answered HTTP 500", "no response within 600 ms", "answered HTTP 503", ""];
     expect(attempts.map(({ reason }) => reason)).toEqual(reasons);
     const ends = attempts.map(({ at, durationMs }) => Date.parse(at) + durationMs);
     const pauses = attempts.slice(1).map(({ at }, index) => Date.parse(at) - (ends[index] ?? 0));

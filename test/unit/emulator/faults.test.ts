@@ -151,9 +151,9 @@ describe("a fault of the handshake", () => {
     [{ statusField: "error" }, 0, /not the challenge/],
     ["html", 0, /not the challenge/],
     ["broken-json", 0, /not the challenge/],
-    ["truncated", 0, /no answer/],
-    ["close-before", 0, /no answer/],
-    ["close-after", 1, /no answer/],
+    ["truncated", 0, /no response/],
+    ["close-before", 0, /no response/],
+    ["close-after", 1, /no response/],
   ])("%j fails the handshake", async (fault, sent, reason) => {
     const { emulator, perform, changed, acme, handshakes } = await prepare("set-webhook");
     emulator.injectFault({ operation: "handshake", fault });
@@ -196,7 +196,7 @@ describe("a fault of a delivery", () => {
     [{ status: 503, afterChange: true }, 1, /HTTP 503/],
     ["close-before", 0, /connection was closed/],
     ["close-after", 1, /connection was closed/],
-    [{ delayMs: 60_000, afterChange: true }, 1, /no answer within 1000 ms/],
+    [{ delayMs: 60_000, afterChange: true }, 1, /no response within 1000 ms/],
   ])(
     "%j fails the delivery after %i requests, and the next one is delivered",
     async (fault, sent, reason) => {
@@ -235,7 +235,7 @@ describe("a fault of a delivery", () => {
     acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
     emulator.injectFault({ operation: "delivery", fault: "truncated" });
     const matched = await acme.deliver(outbound("in the middle"));
-    expect(matched).toMatchObject({ verdict: "failed", reason: "no answer: the connection was closed" });
+    expect(matched).toMatchObject({ verdict: "failed", reason: "no response: the connection was closed" });
     const [head = "", body = ""] = (await heard).split("\r\n\r\n");
     expect(head).toMatch(new RegExp(`content-length: ${matched.request.body.length}\\b`, "i"));
     expect(body).toBe(matched.request.body.slice(0, Math.floor(matched.request.body.length / 2)));

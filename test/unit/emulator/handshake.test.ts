@@ -45,7 +45,7 @@ test.each<[string, Respond, RegExp]>([
   ["an endless body", (_, response) => response.write("x".repeat(200_000)), /not the challenge/],
   ["the challenge with 401", withStatus(401), /HTTP 401/],
   ["a redirect", withStatus(307, { location: "/webhook" }), /redirects are not followed/],
-  ["a closed connection", (_, response) => response.socket?.destroy(), /no answer/],
+  ["a closed connection", (_, response) => response.socket?.destroy(), /no response/],
   ["silence", () => undefined, /within 100 ms/],
   ["half a response", (_, response) => response.write("half an answer"), /within 100 ms/],
 ])("a handshake that fails because of %s causes a 422", async (_what, respond, reason) => {

@@ -31,7 +31,7 @@ test.each(Object.entries(operations))("%s is accepted and recorded", async (_ope
 
 test.each<[Reading<"senderFields"> | undefined, number, string]>([
   [undefined, 200, '{"status":"ok"}'],
-  ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
+  ["required", 422, "sender.email: is missing; must be a string; sender.phone_number: is missing"],
 ])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
   const { acme } = await startSilent({ senderFields });
   const { id, name, type } = text.sender;

@@ -65,7 +65,7 @@ test.each([
   [
     "a variable that is not set",
     "workspaces:\n  - name: a\n    apiKeyEnv: SEED_s3cr3t\n",
-    ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is not set",
+    ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is unset",
   ],
   ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
 ])("a seed file with %s is rejected with line and field, and without its values", async (...row) => {

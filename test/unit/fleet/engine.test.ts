@@ -71,7 +71,7 @@ it("shows no API key that the engine prints", async () => {
 it("rejects destroy after a killed up, until an up has adopted the created webhooks", async () => {
   const run = await openEngine();
   await answer("kill -9 $$");
-  expect((await run("up")).failures[0]?.message).toBe("pulumi ended by a signal");
+  expect((await run("up")).failures[0]?.message).toBe("pulumi was ended by a signal");
   expect((await run("destroy")).failures[0]?.message).toContain("run up first");
   await answer("exit 1");
   await run("up");
@@ -89,7 +89,7 @@ it.each<[string, Partial<PulumiEnd>, RegExp]>([
   ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
   ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
   ["an empty file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
-  ["the exit code alone", {}, /^pulumi ended with exit code 1$/],
+  ["the exit code alone", {}, /^pulumi exited with code 1$/],
 ])("names %s as the reason of a command that failed", (_, end, message) => {
   const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
   expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);

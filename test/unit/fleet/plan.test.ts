@@ -90,7 +90,7 @@ describe("a plan, on the emulator", () => {
     expect(emulator.requests.length).toBe(0);
     const plan = await planFleet(context, { stopAfterFailures: 2 });
     expect(plan).toMatchObject({ outcome: "stopped", creates: { unknown: NAMES.length } });
-    expect(plan.stoppedBy).toBe("2 failures, the most allowed");
+    expect(plan.stoppedBy).toBe("2 failures, the limit");
     expect(emulator.requests.length).toBeLessThan(NAMES.length);
   });
 

@@ -44,7 +44,7 @@ test("the progress of a run has one line per event, counts consecutive webhooks,
   progress.take({ type: "failure", failure: { stack: "a", workspace: "globex", message: "a\u001b[2Jb" } });
   for (const workspace of ["acme", "globex"]) progress.take(refused(workspace));
   progress.take({ type: "stack-ended", report: stackReport("a", { update: 1 }) });
-  progress.take({ type: "stopping", why: "1 failure, the most allowed" });
+  progress.take({ type: "stopping", why: "1 failure, the limit" });
   expect(stderr.mock.calls.map(([text]) => text).join("")).toBe(`rotate: 5 workspaces in 2 stacks
 a: 3 workspaces
 acme: the certificate ends soon
@@ -53,6 +53,6 @@ failed: globex (a): a\\u001b[2Jb
 failed: acme (a): HTTP 401. Is the API key right?
 failed: globex (a): get-webhook: HTTP 401 (unauthorized)
 a: done in 2 s: update 1
-stopping: 1 failure, the most allowed
+stopping: 1 failure, the limit
 `);
 });

@@ -11,7 +11,7 @@ describe("the summary of a run", () => {
     const stack = "production-0-of-2";
     const report = fleetReport({
       outcome: "stopped",
-      stoppedBy: "2 failures, the most allowed",
+      stoppedBy: "2 failures, the limit",
       failures: [
         { workspace: "acme", stack, message: "HTTP 401\nsecond line" },
         { workspace: "globex", stack, message: "HTTP 401\nanother second line" },
@@ -31,7 +31,7 @@ FAILED        STACK              WHY
 acme, globex  production-0-of-2  HTTP 401
 the stack     production-1-of-2  the engine ended
 
-Stopped: 2 failures, the most allowed.
+Stopped: 2 failures, the limit.
 Not started: 1 stack with 15 workspaces.
 After fixing this, continue with: node fleet.ts up
 `);
@@ -49,13 +49,16 @@ w2      s      apiKey: is too long
 `);
   });
 
-  test.each(["done", "failed"] as const)("says that a %s shard keeps the index stack", (outcome) => {
-    const text = render(fleetReport({ outcome, shard: "2/4" }));
-    expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
-    expect(text).toContain(
-      "Shard 2/4 leaves the index stack as it was. When every shard is done, run node fleet.ts up without --shard.",
-    );
-  });
+  test.each(["done", "failed"] as const)(
+    "says that a %s shard does not update the index stack",
+    (outcome) => {
+      const text = render(fleetReport({ outcome, shard: "2/4" }));
+      expect(text.includes("To continue: node fleet.ts up --shard 2/4\n")).toBe(outcome === "failed");
+      expect(text).toContain(
+        "Shard 2/4 does not update the index stack. When all shards are done, run node fleet.ts up without --shard.",
+      );
+    },
+  );
 
   test("shows the waves of a rotation, or that there was nothing to rotate", () => {
     const waves: RotationReport["waves"] = [
@@ -71,7 +74,7 @@ WAVE  OUTCOME   STACKS
 2     stopped   production-1-of-2
 `);
     const same = { ...rotation, stacks: [stackReport("production-0-of-2", { same: 4 })] };
-    expect(render(same)).toContain("All 4 workspaces already had the key of this rotation.");
+    expect(render(same)).toContain("All 4 workspaces already had this rotation's key.");
   });
 
   test("escapes untrusted text, for a terminal and for the code block of a summary", () => {
@@ -111,7 +114,7 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
     [
       { failures: [{ stack: "s", message: "", error: UNAUTHORIZED }] },
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, " +
-        "or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
+        "or as apiKey or apiKeyEnv in the list, then run node fleet.ts plan\n",
     ],
     [{ stacks: [stackReport("s", {}, { keys })] }, "In addition to the webhooks: 2 keys to create.\n"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],

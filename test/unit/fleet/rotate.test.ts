@@ -14,7 +14,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 
     const report = await rotateFleet(fleet.context, { ...options, onEvent: fleet.onEvent });
 
-    const message = expect.stringMatching(/the service shows changed: webhookUrl$/) as string;
+    const message = expect.stringMatching(/differs from what was set \(changed\): webhookUrl$/) as string;
     const failure = { workspace: fleet.first, stack: stackAt(0), message };
     expect(report).toMatchObject({ outcome: "failed", failures: [failure] });
     expect(fleet.events.filter(({ type }) => type === "failure")).toEqual([{ type: "failure", failure }]);

@@ -19,7 +19,7 @@ import {
 
 const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
 
-it("a run takes as many stacks at once as allowed, and divides the calls among them", async () => {
+it("a run processes as many stacks at once as allowed, and divides the calls among them", async () => {
   const { context, engine } = await openTestFleet();
   const two = Promise.withResolvers<void>();
   const waitForTwo: Script = async () => {
@@ -55,7 +55,7 @@ it("a run counts failures while stacks run, and at the limit ends them and start
 
   expect(report).toMatchObject({
     outcome: "stopped",
-    stoppedBy: "3 failures, the most allowed",
+    stoppedBy: "3 failures, the limit",
     skipped: [2, 3].map((at) => ({ stack: stackAt(at), workspaces: namesIn(fleet, at).length })),
   });
   expect(outcomesOf(report)).toEqual(["stopped", "failed"]);

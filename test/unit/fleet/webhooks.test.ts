@@ -38,11 +38,11 @@ const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyW
 const withKey = (webhookVerificationKey: unknown) => withArguments({ webhookVerificationKey });
 
 test.each([
-  ["nothing", () => undefined, /it must return an object/],
-  ["a promise", () => Promise.resolve({}), /it must return an object that is not a promise/],
+  ["nothing", () => undefined, /it must return a plain object/],
+  ["a promise", () => Promise.resolve({}), /it must return a plain object, not a promise/],
   ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
   ["no key", withKey(undefined), /webhookVerificationKey must be a string/],
-  ["its own rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must be absent/],
+  ["its own rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must not be set/],
   ["a promise within", withKey({ derivedFrom: Promise.resolve("seed") }), /must have plain values only/],
   [
     "an error",

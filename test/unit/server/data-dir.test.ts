@@ -26,7 +26,7 @@ it("rejects a folder that cannot be created or written, with a hint", async () =
   await symlink(join(folder, "nowhere"), link);
   for (const dataDir of [file, join(file, "a", "b"), link, "/proc/nope", "/proc/nope/data"]) {
     const message = expect.stringMatching(
-      /created, got .*(ENOENT|EEXIST|not a folder).*give another/,
+      /created, got .*(ENOENT|EEXIST|not a folder).*use a different/,
     ) as string;
     expect(() => makeDataDir(dataDir)).toThrow(expect.objectContaining({ code: "invalid_config", message }));
   }

@@ -173,5 +173,7 @@ test("warns once if the provider processes of a run cannot share their facts", a
   startRun({}, memoryLog("/state is open to other users"));
   await check(VALID);
   await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });
-  expect(lines).toEqual([expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open/)]);
+  expect(lines).toEqual([
+    expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open/),
+  ]);
 });

@@ -5,11 +5,11 @@ interface ToolProps {
   label: string;
   /** What is shown in place of the label. */
   short?: string;
-  /** Its failure is shown. */
+  /** If it fails, the page shows the error. */
   action: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
 }
 
-/** A small button that does something at once. */
+/** A small button that performs an action at once. */
 export function Tool({ label, short, action }: ToolProps) {
   return (
     <button

@@ -25,7 +25,7 @@ export function Chat() {
   );
 }
 
-/** The messages, oldest first. In a reversed column the browser follows the latest one, unless it is scrolled up. */
+/** The messages, oldest first. In a reversed column, the browser follows the latest unless the user scrolls up. */
 function MessageLog() {
   return (
     <div class="log flex" role="log" aria-live="polite" aria-label="Messages" tabIndex={0}>

@@ -8,7 +8,7 @@ import { AUTHORS } from "./message.js";
 
 const ROLES = ["contact", "agent"] as const;
 
-/** What the form writes. A flow or the control API sends templates. */
+/** What the form can send. Only flows and the control API send templates. */
 const KINDS = ["text", ...MEDIA_KINDS] as const;
 
 export function Composer({ party }: { party: Party }) {
@@ -19,7 +19,7 @@ export function Composer({ party }: { party: Party }) {
     const sent = content.value;
     const write = role.value === "agent" ? replyAsAgent : writeAsContact;
     await write(party, { kind: kind.value, content: sent });
-    // Keeps text that was written meanwhile.
+    // Keep text that was typed in the meantime.
     if (content.value === sent) content.value = "";
   }
   const label = kind.value === "text" ? "Text" : "URL of the media";

@@ -2,7 +2,7 @@ import { dismiss, errors } from "../errors.js";
 import { Tool } from "./buttons.js";
 import { visibleText } from "./untrusted.js";
 
-/** The region exists even without errors: otherwise a screen reader would not read the first one. */
+/** The region exists even without errors: otherwise, a screen reader would not announce the first one. */
 export function Errors() {
   return (
     <div class="errors" role="alert" data-testid="error">

@@ -8,7 +8,7 @@ import { callsOf, ROUTES, type Exchange } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { Code, visibleText } from "./untrusted.js";
 
-/** A longer body is cut: drawing megabytes would block the page. */
+/** A longer body is truncated: drawing megabytes would block the page. */
 const SHOWN_CHARACTERS = 10_000;
 
 export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
@@ -46,7 +46,7 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   );
 }
 
-/** An injected fault is the reason; what follows from it comes after it. */
+/** Returns the injected fault, if any, followed by the reason for the failure, if any. */
 const reasonOf = ({ fault = "", reason = "" } = {}): string =>
   [fault && `Injected fault: ${fault}`, reason].filter(Boolean).join(" · ");
 
@@ -98,7 +98,7 @@ function Body({ body }: { body: string }) {
       <pre dir="auto" data-testid="body">
         {visibleText(text.slice(0, SHOWN_CHARACTERS))}
       </pre>
-      {text.length > SHOWN_CHARACTERS && <p class="text-light">Cut here. The saved JSON has all of it.</p>}
+      {text.length > SHOWN_CHARACTERS && <p class="text-light">Truncated. The saved JSON is complete.</p>}
     </>
   );
 }

@@ -9,7 +9,7 @@ import { Field, Form, Select, type Fields } from "./form.js";
 import { Popover } from "./popover.js";
 import { Code } from "./untrusted.js";
 
-/** The faults that have a value. The others are names of the control API, as in the docs. */
+/** The faults that have a value. All others are only names, as in the control API. */
 const VALUES = {
   status: { label: "HTTP status", min: 200, max: 599, defaultValue: "500" },
   delayMs: { label: "Delay in milliseconds", min: 0, defaultValue: "3000" },
@@ -17,7 +17,7 @@ const VALUES = {
 
 type WithValue = keyof typeof VALUES;
 
-/** The emulator rejects those that the operation cannot have. */
+/** All faults: the emulator rejects those that do not fit the operation. */
 const FAULTS = [...new Set(["status", "delayMs", ...ANSWER_FAULTS, ...DELIVERY_FAULTS] as const)];
 
 /** Injects faults, and lists those that can still match. */
@@ -73,7 +73,7 @@ function FaultForm() {
 const faultRuleOf = ({ operation, workspace, kind = "", value, times }: Fields): object => ({
   operation,
   workspace: workspace || undefined,
-  // With neither of the two, the fault would apply to one call only.
+  // Without `times` and `every`, the fault would apply to one call only.
   every: times ? undefined : 1,
   times: times ? Number(times) : undefined,
   fault: value === undefined ? kind : { [kind]: Number(value) },

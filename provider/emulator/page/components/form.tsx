@@ -47,11 +47,11 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
 export type Fields = Readonly<Record<string, string>>;
 
 type FormProps = Omit<ComponentProps<"form">, "action"> & {
-  /** Its failure is shown, and the form stays filled in. */
+  /** If it fails, the page shows the error, and the form stays filled in. */
   action: (fields: Fields) => Promise<unknown>;
 };
 
-/** A form that is submitted once at a time. The browser does not complete its fields. */
+/** A form that ignores submits while one is in progress. The browser does not autocomplete its fields. */
 export function Form({ action, children, ...form }: FormProps) {
   const busy = useSignal(false);
   async function submit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {

@@ -8,7 +8,7 @@ import { closePopover, Popover } from "./popover.js";
 const CONNECTIONS = {
   connecting: ["warning", "Connecting"],
   live: ["success", "Live"],
-  lost: ["danger", "Connection lost, trying again"],
+  lost: ["danger", "Connection lost, reconnecting"],
 } as const;
 
 export function Header() {

@@ -79,7 +79,7 @@ function Words({ children }: { children: string }) {
 
 const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
 
-/** Leads to the delivery on the wire. */
+/** A link to the delivery in the wire panel. */
 function DeliveryState({ delivery, verdict: known }: Pick<MessageRecord, "delivery" | "verdict">) {
   if (delivery === null) return <span class="bad">not delivered: no webhook registered</span>;
   const verdict = known ?? "pending";
@@ -120,7 +120,7 @@ function Media({ kind, url }: { kind: MediaKind; url: string }) {
   );
 }
 
-/** The buttons of a template. A press sends title and payload as the contact. */
+/** The buttons of a template. Pressing one sends its title and payload as the contact. */
 function PostbackButtons({ buttons }: { buttons: readonly Button[] }) {
   const current = party.value;
   return (

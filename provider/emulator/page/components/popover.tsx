@@ -2,15 +2,15 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
 interface PopoverProps {
-  /** Names the popover and the button that opens it. */
+  /** The title of the popover, and the label of the button that opens it. */
   title: string;
-  /** Shown on the button after its name. */
+  /** Shown on the button after its label. */
   badge?: ComponentChildren;
   children: ComponentChildren;
   "data-testid": string;
 }
 
-/** A button and what it opens above the page. Esc, or a click elsewhere, closes it. */
+/** A button, and the popover that it opens. Esc, or a click elsewhere, closes the popover. */
 export function Popover({ title, badge, children, ...button }: PopoverProps) {
   const id = useId();
   return (

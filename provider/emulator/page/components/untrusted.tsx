@@ -1,7 +1,7 @@
 /**
  * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page.
- * No control characters, because the URL parser drops some: the page would show a different address from the
- * one that it opens.
+ * No control characters, because the URL parser drops some: the page would then show one address and open
+ * another.
  */
 const SAFE = /^https?:\/\/[^\s/?#\p{Cc}]\P{Cc}*$/iu;
 
@@ -11,13 +11,13 @@ export function safeUrl(text: string): string | null {
 }
 
 /**
- * Control characters except tab and line feed, and those that embed, override or isolate the direction of
- * writing: they make a text look like another one. Marks such as U+200E and the joiners stay: scripts and
+ * Control characters except tab and line feed, and characters that embed, override or isolate the writing
+ * direction: they can disguise a text. Marks such as U+200E and the joiners are kept, because scripts and
  * emojis need them.
  */
 const DECEIVING = /(?![\t\n])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
 
-/** The text with invisible characters written out, such as `⟨U+202E⟩`. */
+/** The text with deceptive characters written out, such as `⟨U+202E⟩`. */
 export function visibleText(text: string): string {
   return text.replaceAll(DECEIVING, (char) => {
     const code = char.charCodeAt(0).toString(16).toUpperCase();
@@ -25,7 +25,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** A text from the wire. It hides nothing, and does not change the writing direction of its surroundings. */
+/** Untrusted text. It hides nothing, and does not change the writing direction of its surroundings. */
 export function Text({ children }: { children: string }) {
   return <bdi>{visibleText(children)}</bdi>;
 }
@@ -39,7 +39,7 @@ export function Code({ children }: { children: string }) {
   );
 }
 
-/** A link that opens in a new tab and tells it nothing about the page. An address that is not safe is shown as text. */
+/** A link to a new tab, which learns nothing about this page. An address that is not safe is shown as text. */
 export function Link({ url }: { url: string }) {
   const safe = safeUrl(url);
   if (safe === null) {

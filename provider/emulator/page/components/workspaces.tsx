@@ -67,7 +67,7 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
 function Registration({ name, flow, flows, registration, ...known }: WorkspaceView) {
   async function chooseFlow(chosen: string): Promise<void> {
     const isDone = await attempt(() => send("PATCH", ["workspaces", name], { flow: chosen }));
-    // Draws the control again, which already shows the rejected value.
+    // Redraw the control, which still shows the rejected value.
     if (!isDone) data.value = { ...data.value };
   }
   return (

@@ -37,7 +37,7 @@ public class App {
     }
 
     private static void webhook(Context ctx) throws Exception {
-        // The bytes as they came. They are not read from a multipart form, because its fields could not be read after that.
+        // The bytes as received, except for a multipart form: after reading them, its fields could not be read.
         byte[] body = ctx.isMultipartFormData() ? null : ctx.bodyAsBytes();
         Function<String, String> field = readFields(ctx, body);
         boolean isHandshake = "subscribe".equals(field.apply("hub_mode")); // rule 1

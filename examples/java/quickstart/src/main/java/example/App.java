@@ -12,11 +12,11 @@ import java.util.Map;
 public class App {
     public static void main(String[] args) {
         Pulumi.run(ctx -> {
-            // The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+            // The shared key for handshakes and deliveries. It is stored encrypted in the stack's state.
             var key = new VerificationKey("key");
 
-            // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL
-            // of your program as the target of forwarding, or register your own endpoint instead.
+            // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set the URL
+            // of your program as the forwarding target, or register your own endpoint instead.
             var accepted = ResponderWorkspaceArgs.builder()
                 .verificationKeys(key.keys())
                 .build();
@@ -30,7 +30,7 @@ public class App {
                 .webhookVerificationKey(key.current())
                 .build());
 
-            ctx.export("bot_url", webhook.botUrl()); // where messages of your contacts are posted
+            ctx.export("bot_url", webhook.botUrl()); // where to post your contacts' messages
             ctx.export("status", webhook.status()); // "verified"
             ctx.export("verification_key", key.current()); // a secret, for apichat verify and apichat listen
         });

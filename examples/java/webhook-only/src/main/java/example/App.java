@@ -7,7 +7,7 @@ import com.pulumi.apichat.ApiChatWebhookArgs;
 public class App {
     public static void main(String[] args) {
         Pulumi.run(ctx -> {
-            // The key that your endpoint has.
+            // Your endpoint's key.
             var verificationKey = ctx.config().requireSecret("verificationKey");
 
             // The addresses are in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
@@ -16,7 +16,7 @@ public class App {
                 .webhookVerificationKey(verificationKey)
                 .build());
 
-            ctx.export("bot_url", webhook.botUrl()); // where messages of your contacts are posted
+            ctx.export("bot_url", webhook.botUrl()); // where to post your contacts' messages
             ctx.export("status", webhook.status()); // "verified"
         });
     }

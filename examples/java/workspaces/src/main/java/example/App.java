@@ -28,14 +28,14 @@ public class App {
                     .build());
             }
 
-            // One process for all of them. A service that is not on this machine needs publicUrl: the tunnel or reverse proxy that
+            // One process for all workspaces. A service that is not on this machine needs publicUrl: the tunnel or reverse proxy that
             // leads here.
             var responder = new Responder("responder", ResponderArgs.builder().workspaces(accepted).build());
 
             Map<String, Output<String>> botUrls = new LinkedHashMap<>();
             Map<String, Output<String>> statuses = new LinkedHashMap<>();
             keys.forEach((name, key) -> {
-                // One API key for all of them, from the configuration: apichat:apiKey.
+                // One API key for all workspaces, from the configuration: apichat:apiKey.
                 var webhook = new ApiChatWebhook(name, ApiChatWebhookArgs.builder()
                     .baseUrl(platform + "/" + name + "/apichat")
                     .webhookUrl(responder.urls().applyValue(urls -> urls.get(name)))
