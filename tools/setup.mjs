@@ -1,6 +1,6 @@
 /**
- * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after it
- * are passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all of these exist. Runs on Node 20 and
+ * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after it are
+ * passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all of these exist. Runs on Node 20
  * without dependencies.
  */
 import { spawn } from "node:child_process";

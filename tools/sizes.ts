@@ -28,18 +28,18 @@ const ROOMS: Record<string, number> = {
   "provider/client/": 888,
   "provider/diagnosis/": 968,
   "provider/responder/": 1457,
-  "provider/server/": 2960,
+  "provider/server/": 2959,
   "provider/workspace-list/": 256,
   "provider/emulator/": 3825,
   "provider/emulator/page/": 1833,
   "provider/fleet/": 2012,
-  "provider/cli/": 3618,
+  "provider/cli/": 3617,
   "schema/": 721,
-  "tools/": 4070,
-  "test/": 27_457,
+  "tools/": 3998,
+  "test/": 26_899,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 25_500;
+const PROVIDER_AND_SCHEMA = 25_496;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

@@ -15,7 +15,7 @@ export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetai
 
 type FailureDetails = Omit<Failure, "code" | "summary">;
 
-// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every field of the failure
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every field
 export interface ApiChatError extends Readonly<Failure> {}
 
 /**

@@ -130,6 +130,6 @@ function hintOf(code: number | null, reason: string): string {
     return "; for a different backend, set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";
   // The file backend writes these files in place, so a kill may leave them empty.
   if (/^(?:failed to load checkpoint: )?EOF$/m.test(reason))
-    return "; a killed run left an empty file; in the backend's folder, run find .pulumi -name '*.attrs' -empty -delete";
+    return "; a killed run left an empty file; in the backend's folder run find .pulumi -name '*.attrs' -empty -delete";
   return "";
 }

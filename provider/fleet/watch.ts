@@ -75,7 +75,7 @@ function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace
   return [...found.values()].toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1));
 }
 
-/** Drift takes precedence: a webhook that is gone from the service also appears as a create, although it is deployed. */
+/** Drift takes precedence: a webhook that is gone from the service also appears as a create, but it is deployed. */
 function kindOf(
   { drift, change }: Pick<WebhookReport, "change"> & { drift: Drift | undefined },
   isListed: boolean,

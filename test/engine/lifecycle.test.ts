@@ -21,7 +21,7 @@ const names = ["acme", "globex", "initech", "umbrella"];
 const NEW_KEY = "the-key-after-the-rotation";
 
 const ECHO =
-  'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_id,_olds,news)=>({outs:news}),delete:async()=>{}})';
+  'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
 /** A resource that depends on a value, such as the service that posts to a bot URL. Its output is its input. */
 class Echo extends pulumi.CustomResource {

@@ -14,7 +14,7 @@ interface Provider {
   delete(id: string, props: Values): Promise<void>;
 }
 
-/** The dynamic provider, which knows resources by their names, and two explicit providers of the plugin, by their URNs. */
+/** The dynamic provider, which knows resources by name, and two explicit providers of the plugin, by URN. */
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 

@@ -150,8 +150,8 @@ describe("tools/release/publish.ts", () => {
       response.end(JSON.stringify(found ?? { error: "not found" }));
     });
     const [release, home] = [await makeRelease(), await makeFolder()];
-    const npmrc = `registry=${registry.url}/\n${registry.url.slice("http:".length)}/:_authToken=x\ncache=${home}/cache\n`;
-    await writeFile(join(home, ".npmrc"), npmrc);
+    const token = `${registry.url.slice("http:".length)}/:_authToken=x`;
+    await writeFile(join(home, ".npmrc"), `registry=${registry.url}/\n${token}\ncache=${home}/cache\n`);
     const options = { cwd: home, env: { NPM_CONFIG_USERCONFIG: join(home, ".npmrc") } };
     expect(await runTool("publish", ["npm", release], options)).toMatchObject({ exitCode: 0 });
     expect([...published]).toEqual(

@@ -49,7 +49,8 @@ test("an open stdin does not keep it running", async () => {
 });
 
 test("a program that loads the lifecycles itself continues after its stdin is closed", async () => {
-  const program = `${loadDynamic} process.stdin.resume().once("close", () => setTimeout(() => console.log("here"), 100));`;
+  const print = `setTimeout(() => console.log("here"), 100)`;
+  const program = `${loadDynamic} process.stdin.resume().once("close", () => ${print});`;
   const node = startNode("--input-type=module", "-e", program);
   node.closeStdin();
   expect(await node.printed).toBe("here\n");

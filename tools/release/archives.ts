@@ -83,7 +83,7 @@ async function addPlugin(content: string, plugin: string): Promise<void> {
     await copyFile(join(plugin, name), join(content, name));
 }
 
-/** Adds the command line, the page of its emulator, the programs that its `init` writes, and the schemas for readers. */
+/** Adds the command line, the page of its emulator, the programs that `init` writes, and the schemas for readers. */
 async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });

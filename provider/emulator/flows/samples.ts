@@ -5,13 +5,13 @@ const decode = (base64: string): Uint8Array => Uint8Array.from(Buffer.from(base6
 
 /** A PNG, 96 x 64: a gradient. */
 const image =
-  "iVBORw0KGgoAAAANSUhEUgAAAGAAAABACAIAAABqVuVZAAAAbUlEQVR42u3QMQ0AMAgAMEDNNE3dpKIA3j1NqqB57ssIJuVgJ0iQIEGCBAkSJAhBggQJEiRI" +
-  "kCAECRIkSJAgQYIQJEiQIEGCBAkShCBBggQJEiRIEIIECRIkSJAgQQgSJEiQIEGCBAlCkCBBPzQezhmhhFl7pQAAAABJRU5ErkJggg==";
+  "iVBORw0KGgoAAAANSUhEUgAAAGAAAABACAIAAABqVuVZAAAAbUlEQVR42u3QMQ0AMAgAMEDNNE3dpKIA3j1NqqB57ssIJuVgJ0iQIEGCBAkSJAhBgg" +
+  "QJEiRIkCAECRIkSJAgQYIQJEiQIEGCBAkShCBBggQJEiRIEIIECRIkSJAgQQgSJEiQIEGCBAlCkCBBPzQezhmhhFl7pQAAAABJRU5ErkJggg==";
 
 /** A WAV, deflated: half a second of a 400 Hz tone. */
 const audio =
-  "eNoL8nRzO8LPwBDuGOaalluiIMDAwMDIwMjgIM8AxowMHAwpiSWJC/gZGBomL964c8/OjYsnN+TG+ru7uPvH5o6KjYqNio2KjYqNio2KjYqNio2KjYqNio2K" +
-  "jYqNitFXDABrEdgg";
+  "eNoL8nRzO8LPwBDuGOaalluiIMDAwMDIwMjgIM8AxowMHAwpiSWJC/gZGBomL964c8/OjYsnN+TG+ru7uPvH5o6KjYqNio2KjYqNio2KjYqNio2KjY" +
+  "qNio2KjYqNitFXDABrEdgg";
 
 /** A two-second WebM (VP8), 64 x 48: a white square that moves to the right, written by ffmpeg. */
 const video =

@@ -205,7 +205,7 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-test("requestsPerSecond rejects requests above the limit of both ports with 429 and Retry-After, for a second", async () => {
+test("requestsPerSecond rejects requests over it on both ports with 429 and Retry-After, for a second", async () => {
   const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   // Requests without a valid key do not count.

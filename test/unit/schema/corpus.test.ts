@@ -33,7 +33,8 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
   |incoming|outgoing|contact|message_created|message_postback|subscribe
   |text|image|audio|video|file|button_template|generic_template|horizontal
   |http://localhost:3000|https://a.example/hook?x=1|HTTPS://a.example|https://[::1]:8443/ü
-  |https://a.example/a b|https://|https:///x|ftp://a.example/|data:,A|//a.example/x|///a|//|/hook|a.example|localhost:3000`;
+  |https://a.example/a b|https://|https:///x|ftp://a.example/|data:,A|//a.example/x|///a|//|/hook
+  |a.example|localhost:3000`;
 
 /** The values to put at each field, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];

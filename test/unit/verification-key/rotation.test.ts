@@ -107,7 +107,8 @@ const NEW = "acme: a new key becomes the current one";
 const dropped = (count: number): string =>
   `acme: earlier keys dropped: ${count}; deliveries signed with them are rejected`;
 const GAP =
-  "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; leave keep out while a key is rotated";
+  "acme: warning: keep is 0, so deliveries are rejected until set-webhook has run; " +
+  "leave keep out while a key is rotated";
 const INITIAL = "acme: the key in initial becomes the current one";
 
 test.each<[Args, string[]]>([

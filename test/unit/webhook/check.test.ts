@@ -140,7 +140,7 @@ describe("defaults", () => {
   });
 });
 
-test("two resources for one workspace cause one failure that names both, even with the environment's API key", async () => {
+test("two resources for one workspace cause one failure that names both, even if the key is the environment's", async () => {
   vi.stubEnv("APICHAT_API_KEY", API_KEY);
   expect(await failuresOf({})).toEqual([]);
   expect(await failuresOf({})).toEqual([]);

@@ -192,7 +192,7 @@ const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
 
 const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
 const STAYS =
-  /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url 'http:.*' --webhook-url 'http:.*\/hook'$/;
+  /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url '.+' --webhook-url '.+\/hook'$/;
 
 const setSince = async (on: Created): Promise<WebhookState> => {
   const state = await adopt(on);
@@ -247,7 +247,7 @@ test("a declared replacement removes the webhook of the previous API key, if tha
   expect(acme.registration).toBeUndefined();
 });
 
-test("if the recorded API key is rejected, read and delete try the configuration's, then the environment's", async () => {
+test("after a rejected API key, read and delete try the configuration's, then the environment's", async () => {
   const { state, acme, emulator } = await startCreated();
   acme.change({ apiKey: ROTATED });
   vi.stubEnv("APICHAT_API_KEY", ROTATED);

@@ -91,7 +91,8 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await problemsOf(wrong.join("\n"))).toEqual([
       'list.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
       "list.yaml:3:59: workspaces[0].surplus: is not a known field",
-      'list.yaml:4:11: workspaces[1].name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", starting with a letter or digit',
+      'list.yaml:4:11: workspaces[1].name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", ' +
+        "starting with a letter or digit",
       "list.yaml:4:63: workspaces[1].apiKey: cannot be combined with apiKeyEnv",
       "list.yaml:4:83: workspaces[1].apiKeyEnv: must be the name of an environment variable that is set",
       "list.yaml:5:3: workspaces[2]: must be an object, got a string",
@@ -139,7 +140,7 @@ test("the workspaces that a program passes are checked like the list of a file",
   expect(checkWorkspaces([sound])).toStrictEqual([sound]);
   const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
   expect(() => checkWorkspaces(wrong)).toThrow(
-    /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: is empty \(null\); must be an object.*$/,
+    /^\S+\[0\]\.extra: is not a known.*\n\S+\[1\]\.baseUrl: must be a string, .*\n\S+\[2\]: is empty \(null\); .*$/,
   );
   expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
 });
