@@ -29,14 +29,14 @@ const ROOMS: Record<string, number> = {
   "provider/diagnosis/": 968,
   "provider/responder/": 1457,
   "provider/server/": 2959,
-  "provider/workspace-list/": 256,
+  "provider/workspace-list/": 257,
   "provider/emulator/": 3825,
   "provider/emulator/page/": 1833,
   "provider/fleet/": 2012,
   "provider/cli/": 3617,
   "schema/": 721,
   "tools/": 3998,
-  "test/": 26_899,
+  "test/": 26_903,
 };
 /** What is published, as a whole. */
 const PROVIDER_AND_SCHEMA = 25_496;

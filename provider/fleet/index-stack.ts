@@ -22,7 +22,7 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
   return { botUrls: {}, stackOf: {}, ...outputs };
 }
 
-/** Reads the index for an `up`. Throws `invalid_config` if a stack was lost, or if the list lost too many workspaces. */
+/** Reads the index for an `up`. Throws `invalid_config` if a stack is lost, or the list lost too many workspaces. */
 export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
   rejectLostStacks(run, index);

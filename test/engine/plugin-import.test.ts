@@ -65,7 +65,7 @@ test("an import sets nothing before the program has the key", async () => {
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });
 
-test("an import records an added key, the same up can change other inputs, and get reads the registration", async () => {
+test("an import records an added key, its up can change other inputs, and get reads the registration", async () => {
   const before = scene.emulator.requests.length;
   const properties = {
     baseUrl: baseUrl("globex"),

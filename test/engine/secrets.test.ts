@@ -86,7 +86,7 @@ const watch = async (...parameters: string[]) => {
   return run.done;
 };
 
-test("keys, queries and secret base URLs never appear in arguments, output or files, even after a conflict", async () => {
+test("keys, queries and secret base URLs are never in arguments, output or files, even with a conflict", async () => {
   expect(await watch("up", "--yes", "--skip-preview")).toMatchObject({ exitCode: 0 });
   expect(registeredWorkspaces(scene)).toHaveLength(3);
   scene.emulator.workspace("argument").change({

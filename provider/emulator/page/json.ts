@@ -6,7 +6,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A string, an empty object or list, a bracket, a comma, a colon, a number or a word, with the whitespace around it. */
+/** A string, an empty object or list, a bracket, a comma, a colon, a number or a word, and whitespace around it. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
 /** Without a limit, a body that consists only of brackets would grow with the square of its length. */

@@ -100,7 +100,7 @@ test("the preview of update knows all outputs, and warns of a failure", async ()
   expect(actions()).toEqual(GET);
 });
 
-test("read keeps the program's secrets, even for a URL in a drift, and returns nothing for a webhook that is gone", async () => {
+test("read keeps secrets, even a URL in a drift, and returns nothing for a webhook that is gone", async () => {
   const { acme, args, id, inputs, outs } = await startCreated({ preflight: secret("warn") });
   expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
   acme.change({ webhook_url: FOREIGN.webhook_url });

@@ -140,7 +140,7 @@ describe("defaults", () => {
   });
 });
 
-test("two resources for one workspace cause one failure that names both, even if the key is the environment's", async () => {
+test("two resources for one workspace cause one failure that names both, even if no API key is declared", async () => {
   vi.stubEnv("APICHAT_API_KEY", API_KEY);
   expect(await failuresOf({})).toEqual([]);
   expect(await failuresOf({})).toEqual([]);
