@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** zod schema of {@link HandshakeParameters}. */
+/** The zod schema for {@link HandshakeParameters}. */
 export const handshakeParameters = z.object({
   /** Always `subscribe`. */
   hub_mode: z.literal("subscribe"),

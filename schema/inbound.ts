@@ -2,7 +2,7 @@ import * as z from "zod";
 import { MEDIA_KINDS, type InboundKind } from "./message-kind.js";
 import { named, requestUrl, sentConversationId } from "./parts.js";
 
-/** zod schema of {@link Sender}. */
+/** The zod schema for {@link Sender}. */
 export const sender = z.strictObject({
   /**
    * The contact's identifier in the external system. Deliveries contain it as `sender_id`.
@@ -37,7 +37,7 @@ const common = {
   conversation_id: sentConversationId,
 };
 
-/** zod schema of {@link InboundTextMessage}. */
+/** The zod schema for {@link InboundTextMessage}. */
 export const inboundTextMessage = z.strictObject({
   ...common,
   /** `message_created`. */
@@ -52,7 +52,7 @@ export const inboundTextMessage = z.strictObject({
 /** A text from a contact (section 4.2). */
 export interface InboundTextMessage extends z.infer<typeof inboundTextMessage> {}
 
-/** zod schema of {@link SubmittedValue}. */
+/** The zod schema for {@link SubmittedValue}. */
 export const submittedValue = z.strictObject({
   /** The button's title. */
   title: z.string(),
@@ -63,7 +63,7 @@ export const submittedValue = z.strictObject({
 /** The button that was pressed (section 2.3). */
 export interface SubmittedValue extends z.infer<typeof submittedValue> {}
 
-/** zod schema of {@link InboundButtonMessage}. */
+/** The zod schema for {@link InboundButtonMessage}. */
 export const inboundButtonMessage = z.strictObject({
   ...common,
   /** `message_postback`. */
@@ -77,7 +77,7 @@ export const inboundButtonMessage = z.strictObject({
 /** A press of a button by a contact (section 4.2). */
 export interface InboundButtonMessage extends z.infer<typeof inboundButtonMessage> {}
 
-/** zod schema of {@link MediaAttachment}. */
+/** The zod schema for {@link MediaAttachment}. */
 export const mediaAttachment = z.strictObject({
   /** The kind of the media. */
   file_type: z.enum(MEDIA_KINDS),
@@ -91,7 +91,7 @@ export const mediaAttachment = z.strictObject({
 /** An image, audio, video or other file attached to a message (section 2.3). */
 export interface MediaAttachment extends z.infer<typeof mediaAttachment> {}
 
-/** zod schema of {@link InboundMediaMessage}. */
+/** The zod schema for {@link InboundMediaMessage}. */
 export const inboundMediaMessage = z.strictObject({
   ...common,
   /** `message_created`. */
@@ -105,7 +105,7 @@ export const inboundMediaMessage = z.strictObject({
 /** An image, audio, video or other file from a contact (section 4.2). */
 export interface InboundMediaMessage extends z.infer<typeof inboundMediaMessage> {}
 
-/** zod schema of {@link InboundMessage}. */
+/** The zod schema for {@link InboundMessage}. */
 export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage, inboundMediaMessage]);
 
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */

@@ -27,7 +27,7 @@ const text = {
   text: z.string(),
 };
 
-/** zod schema of {@link OutboundText}. */
+/** The zod schema for {@link OutboundText}. */
 export const outboundText = z.object({
   ...text,
   /** Missing or null. A text with a `content_type` is a template or of an unknown kind. */
@@ -37,7 +37,7 @@ export const outboundText = z.object({
 /** A text (section 2.4). */
 export interface OutboundText extends z.infer<typeof outboundText> {}
 
-/** zod schema of {@link OutboundMedia}. */
+/** The zod schema for {@link OutboundMedia}. */
 export const outboundMedia = z.object({
   ...common,
   /** The kind of the delivery. */
@@ -52,7 +52,7 @@ export const outboundMedia = z.object({
 /** An image, audio, video or other file (section 2.4). */
 export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 
-/** zod schema of {@link Button}. */
+/** The zod schema for {@link Button}. */
 export const button = z.object({
   /** `postback` is the only value shown; others are accepted. */
   type: z.string(),
@@ -65,7 +65,7 @@ export const button = z.object({
 /** A button of a template (section 2.4). */
 export interface Button extends z.infer<typeof button> {}
 
-/** zod schema of {@link ButtonTemplateAttributes}. */
+/** The zod schema for {@link ButtonTemplateAttributes}. */
 export const buttonTemplateAttributes = z.object({
   /** A text. The specification does not say where it is displayed. */
   text: z.string(),
@@ -76,7 +76,7 @@ export const buttonTemplateAttributes = z.object({
 /** The content of a button template (section 2.4). */
 export interface ButtonTemplateAttributes extends z.infer<typeof buttonTemplateAttributes> {}
 
-/** zod schema of {@link OutboundButtonTemplate}. */
+/** The zod schema for {@link OutboundButtonTemplate}. */
 export const outboundButtonTemplate = z.object({
   ...text,
   /** `button_template`. */
@@ -93,7 +93,7 @@ export interface DefaultAction {
   [key: string]: unknown;
 }
 
-/** zod schema of {@link GenericTemplateItem}. */
+/** The zod schema for {@link GenericTemplateItem}. */
 export const genericTemplateItem = z.object({
   /** The card's title. */
   title: z.string(),
@@ -118,7 +118,7 @@ export const genericTemplateItem = z.object({
 /** A card of a generic template (section 2.4). */
 export interface GenericTemplateItem extends z.infer<typeof genericTemplateItem> {}
 
-/** zod schema of {@link GenericTemplateAttributes}. */
+/** The zod schema for {@link GenericTemplateAttributes}. */
 export const genericTemplateAttributes = z.object({
   /** `horizontal` is the only value shown; others are accepted. */
   ratio: z.string(),
@@ -129,7 +129,7 @@ export const genericTemplateAttributes = z.object({
 /** The content of a generic template (section 2.4). */
 export interface GenericTemplateAttributes extends z.infer<typeof genericTemplateAttributes> {}
 
-/** zod schema of {@link OutboundGenericTemplate}. */
+/** The zod schema for {@link OutboundGenericTemplate}. */
 export const outboundGenericTemplate = z.object({
   ...text,
   /** `generic_template`. */
@@ -141,7 +141,7 @@ export const outboundGenericTemplate = z.object({
 /** A card, or a carousel of several (section 2.4). */
 export interface OutboundGenericTemplate extends z.infer<typeof outboundGenericTemplate> {}
 
-/** zod schema of {@link OutboundMessage}; parseOutbound also returns the kind. */
+/** The zod schema for {@link OutboundMessage}; parseOutbound also returns the kind. */
 export const outboundMessage = z.union([
   outboundText,
   outboundMedia,

@@ -13,13 +13,13 @@ const common = {
   ChaveApi: z.string().min(1),
 };
 
-/** zod schema of {@link GetWebhookRequest}. */
+/** The zod schema for {@link GetWebhookRequest}. */
 export const getWebhookRequest = z.strictObject(common);
 
 /** The body of get-webhook (section 4.1). Strict: no other field is sent. */
 export interface GetWebhookRequest extends z.infer<typeof getWebhookRequest> {}
 
-/** zod schema of {@link SetWebhookRequest}. */
+/** The zod schema for {@link SetWebhookRequest}. */
 export const setWebhookRequest = z.strictObject({
   ...common,
   /**
@@ -37,7 +37,7 @@ export const setWebhookRequest = z.strictObject({
 /** The body of set-webhook (section 4.1). Strict: no other field is sent. */
 export interface SetWebhookRequest extends z.infer<typeof setWebhookRequest> {}
 
-/** zod schema of {@link DeleteWebhookRequest}. */
+/** The zod schema for {@link DeleteWebhookRequest}. */
 export const deleteWebhookRequest = z.strictObject(common);
 
 /** The body of delete-webhook (section 4.1). Strict: no other field is sent. */
@@ -57,13 +57,13 @@ const configurationOf = <Text extends z.ZodType>(text: Text) => ({
   bot_url: text,
 });
 
-/** zod schema of {@link WebhookConfiguration}. */
+/** The zod schema for {@link WebhookConfiguration}. */
 export const webhookConfiguration = z.object(configurationOf(z.string()));
 
 /** A webhook configuration (section 2.1). Unknown fields are dropped. All four are empty strings after a removal. */
 export interface WebhookConfiguration extends z.infer<typeof webhookConfiguration> {}
 
-/** zod schema of {@link AnsweredConfiguration}. */
+/** The zod schema for {@link AnsweredConfiguration}. */
 export const answeredConfiguration = z.object(configurationOf(z.string().nullish()));
 
 /**
@@ -77,7 +77,7 @@ const answeredData = z
   .optional();
 
 /**
- * zod schema of {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification
+ * The zod schema for {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification
  * does not show an error's shape: to check `status` alone, use `registrationEnvelope.pick({ status: true })`.
  */
 export const registrationEnvelope = z.object({

@@ -8,7 +8,7 @@ interface CauseFacts {
   isLasting?: true;
 }
 
-const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
+const CHECK_NETWORK = "start the endpoint and check its host, port and firewall";
 const ANSWER_AT_ONCE = "answer the handshake at once, before any other work";
 const PLAIN_CHALLENGE =
   "answer with the value of hub_challenge as the whole body, as plain text and nothing else";

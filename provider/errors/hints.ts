@@ -13,7 +13,7 @@ const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
 };
 
 const ISSUED =
-  "The API key is issued by the platform's support when the add-on is enabled, one per external system. Give it";
+  "The API key is issued by the platform's support when the add-on is enabled, one per external system.";
 
 const NOT_TRIED =
   "The preflight was off, so it is not known why: the endpoint may have a different verification key.";
@@ -72,10 +72,10 @@ type Row = { program: Words } & Partial<Record<Audience, Words>>;
 
 const HINTS = {
   give_api_key: {
-    program: `${ISSUED} as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey`,
-    command_line: `${ISSUED} with --api-key-file or APICHAT_API_KEY`,
-    list: `${ISSUED} as apiKey or apiKeyEnv in the list, with --api-key-file or APICHAT_API_KEY`,
-    fleet: `${ISSUED} as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list`,
+    program: `${ISSUED} Set apiKey or APICHAT_API_KEY, or run: pulumi config set --secret apichat:apiKey`,
+    command_line: `${ISSUED} Pass it with --api-key-file, or set APICHAT_API_KEY`,
+    list: `${ISSUED} Set apiKey or apiKeyEnv in the list, pass --api-key-file, or set APICHAT_API_KEY`,
+    fleet: `${ISSUED} Set APICHAT_API_KEY, or apiKey or apiKeyEnv in the list`,
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:

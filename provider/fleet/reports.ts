@@ -60,7 +60,7 @@ export interface StackReport {
   keys: Pick<WebhookReport, "workspace" | "change">[];
 }
 
-/** A whole run over the stacks of a fleet. `action` tells the reports of the commands apart. */
+/** A whole run over the stacks of a fleet. Discriminated by `action`. */
 export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "destroy"> {
   /** The name of the fleet. */
   fleet: string;

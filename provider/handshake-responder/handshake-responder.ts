@@ -145,7 +145,7 @@ function rejectWrongArgs(name: string, args: HandshakeResponderArgs): void {
 const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
-/** Empty if the mocks of a user's test set no organization: the SDK throws then. */
+/** Empty if a user's test does not mock an organization, because the SDK then throws. */
 function organizationName(): string {
   try {
     return pulumi.getOrganization();

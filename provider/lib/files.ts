@@ -93,7 +93,7 @@ export function makeFolders(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been first.
+    // Another process may have created it first.
     if (!findStats(folder)?.isDirectory()) throw error;
   }
 }

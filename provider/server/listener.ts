@@ -1,4 +1,4 @@
-/** A separate entry file: commands that listen on HTTP but run no server need neither its spool nor its forwarder. */
+/** A separate entry file, so that `apichat listen` and the emulator do not load the spool and the forwarder. */
 import { once } from "node:events";
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { Server as NetServer, type AddressInfo, type Socket } from "node:net";

@@ -164,8 +164,8 @@ function stateOfAttempt(access: Access, { seen, ours }: Found): WebhookState | u
 }
 
 /**
- * Does not remove someone else's webhook (with a warning), or one that the program still declares or that
- * another state owns, such as the replacement of this one.
+ * Keeps a webhook that is someone else's (and warns), that the program still declares, or that another state
+ * owns, such as the state of this resource's replacement.
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;

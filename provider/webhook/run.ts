@@ -34,7 +34,7 @@ export interface Configuration {
 /**
  * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
  * all provider processes of the run share them. Names do not count, because a program may move a name to
- * another webhook. What is not in the log is secret, or used only by this process.
+ * another webhook. Facts that are secret, or that only this process needs, are not in the log.
  */
 export class Run {
   readonly #log: RunLog;
@@ -110,7 +110,7 @@ export class Run {
     return this.#log.read().declarerOf(workspace);
   }
 
-  /** Records that a create or update has seen or set a bot. Throws `conflict` if another state owns it. */
+  /** Claims a bot for the resource that is created or updated. Throws `conflict` if another state owns it. */
   claimBot(botUrl: string, claim: Claim): void {
     this.#hold(botUrl, claim, "write");
   }

@@ -168,7 +168,7 @@ describe("apichat webhook get", () => {
     acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);
     expect(refused).toMatchObject({ exitCode: 1, stdout: "", error: { code: "unauthorized" } });
-    expect(refused.error?.message).toContain("Give it with --api-key-file or APICHAT_API_KEY");
+    expect(refused.error?.message).toContain("Pass it with --api-key-file, or set APICHAT_API_KEY");
   });
 });
 

@@ -63,10 +63,10 @@ describe("the text", () => {
   });
 
   test.each<[Audience, string]>([
-    ["program", "Give it as apiKey, as APICHAT_API_KEY"],
-    ["command_line", "with --api-key-file or APICHAT_API_KEY"],
-    ["list", "as apiKey or apiKeyEnv in the list, with --api-key-file"],
-    ["fleet", "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list"],
+    ["program", "Set apiKey or APICHAT_API_KEY"],
+    ["command_line", "Pass it with --api-key-file, or set APICHAT_API_KEY"],
+    ["list", "Set apiKey or apiKeyEnv in the list, pass --api-key-file"],
+    ["fleet", "Set APICHAT_API_KEY, or apiKey or apiKeyEnv in the list"],
   ])("names a setting as its audience does: %s", (audience, words) => {
     expect(renderFailure({ ...FAILURE, hints: [{ id: "give_api_key" }] }, audience)).toContain(words);
   });
