@@ -233,6 +233,9 @@ function learn(world: World, seen: Seen): void {
     known.ours.push(after.registration);
     known.reached = { baseUrl: world.baseUrlOf(workspace), apiKey: SECRETS.apiKey(world.givenKey) };
   }
+  // A create that succeeded has adopted the registration, even if another resource of the run failed.
+  const isAdopted = command === "up" && seen.before.stored.length === 0 && after.stored.length > 0;
+  if (isAdopted && after.registration) known.ours.push(after.registration);
   const isLost = (action: string): boolean =>
     requests.some((request) => request.operation === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
