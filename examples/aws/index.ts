@@ -107,8 +107,8 @@ const consumer = new lambda.EventSourceMapping("forward", {
   scalingConfig: { maximumConcurrency: 32 },
 });
 
-// The service performs its handshake during the registration, so the URL must already accept the new key. Deliveries may
-// follow at once, so they must already be forwarded.
+// The service performs its handshake during the registration, so the URL must already accept the new key.
+// Deliveries may follow at once, so they must already be forwarded.
 const webhook = new ApiChatWebhook(
   "apichat",
   { webhookUrl: url.functionUrl, webhookVerificationKey: key.current },

@@ -17,8 +17,8 @@ const responder = new HandshakeResponder("rotation", {
   publicUrl: config.get("publicUrl"),
 });
 
-// Its URL comes from the responder, so the webhook is updated later: the service gets a key that is already accepted. The
-// workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
+// Its URL comes from the responder, so the webhook is updated later, with a key that is already accepted.
+// The workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
 const webhook = new ApiChatWebhook("rotation", {
   webhookUrl: responder.urls.acme,
   webhookVerificationKey: key.current,

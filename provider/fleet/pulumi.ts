@@ -37,7 +37,7 @@ const running = new Set<ChildProcess>();
 // No engine outlives this process. The locks of their stacks may remain.
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
-/** Runs the `pulumi` on PATH until it exits. If there is none, rejects with instructions to install it. */
+/** Runs the `pulumi` on PATH until it exits. If it is not on PATH, rejects with instructions to install it. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   const { args, folder, environment, signal, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {

@@ -273,7 +273,7 @@ function describeError(error: unknown): string {
   const lines: string[] = [];
   for (let one = error; one instanceof Error && lines.length < CAUSES_SHOWN; one = one.cause)
     lines.push(one.stack ?? String(one));
-  // Of other thrown values, only strings are shown, because not every value can be converted to a string.
+  // Other thrown values are shown only if they are strings, because some cannot be converted to a string.
   const thrown = typeof error === "string" ? error : typeof error;
   return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;
 }

@@ -77,16 +77,19 @@ export function messagesWith(address: string, index: number): object[] {
   });
 }
 
+/** How the addresses of the page begin. */
+const OWN = ["http://", "https://", "./requests/", "./handshakes/", "./deliveries/"];
+
 /**
  * Elements, handlers and addresses that the page never creates itself: if one exists, a text has become markup. The
  * page's policy reports other handlers and scripts.
  */
 export const INTRUDERS = [
   "script, iframe, object, embed, style, link, base, meta, template, math",
-  "[onload], [onerror], [onfocus], [action], [formaction], [srcdoc], [data], [poster]",
+  "[onload], [onerror], [onfocus], [action], [formaction], [srcdoc], [data], [poster], [xlink\\:href]",
   ...["href", "src"].map(
     (name) =>
-      `[${name}]:not([${name}^="http:"], [${name}^="https:"], [${name}^="./"], [href="#chat"], [href="#wire"])`,
+      `[${name}]:not(${OWN.map((start) => `[${name}^="${start}"]`).join()}, [href="#chat"], [href="#wire"])`,
   ),
   "a[target=_blank]:not([rel='noopener noreferrer'])",
 ].join(", ");

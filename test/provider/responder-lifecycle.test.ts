@@ -54,7 +54,11 @@ const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> =>
   (await responders.diff(id, outs, await checked(more, outs))).changes;
 
 const expectFailure = (work: Promise<unknown>, code: string, message: RegExp): Promise<void> =>
-  expect(work).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
+  expect(work).rejects.toMatchObject({
+    code,
+    operation: "responder",
+    message: expect.stringMatching(message) as string,
+  });
 
 const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
   deliverTo(`http://127.0.0.1:${outs.port}/acme`, key);
@@ -109,7 +113,10 @@ describe("create", () => {
     // Not an address of this machine, which the process reports.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
-      [{ host, ...acme({ verificationKeys: [host] }) }, /^.* did not start: .* on \[redacted\] port 0.*$/],
+      [
+        { host, ...acme({ verificationKeys: [host] }) },
+        /^.* did not start: cannot listen on \[redacted\] port 0.*$/,
+      ],
       [{ port }, /^.* did not start: cannot listen on .*the port is taken by another program.*$/],
     ] as const) {
       await expectFailure(create(more), "unavailable", message);
@@ -221,7 +228,11 @@ describe("update", () => {
 
   test.each<[string, (used: number) => Values, RegExp]>([
     ["a port in use", (port) => ({ port }), /the port is taken/],
-    ["a wrong address", () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }), /not an address of/],
+    [
+      "a wrong address",
+      () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
+      /not an address of this machine/,
+    ],
   ])("fails for %s, and the previous process runs again", async (_, changeTo, reason) => {
     const { port: used } = await startTcpServer();
     const created = await createAtFixedPort();
@@ -318,7 +329,9 @@ describe("a process whose folder was removed", () => {
     const updated = await update(created, { publicUrl: "https://tunnel.example" });
     expect(updated.outs.port).toBe(created.outs.port);
     expect(await deliver(updated)).toBe(200);
-    expect(run.lines).toEqual([expect.stringMatching(/^chat: the responder had ended; started again, pid/)]);
+    expect(run.lines).toEqual([
+      expect.stringMatching(/^chat: the responder had ended; started again, pid \d+$/),
+    ]);
     await removeFolder(updated);
     await expectPids([]);
     await destroy(updated);
@@ -332,7 +345,9 @@ describe("a process whose folder was removed", () => {
     await expectPids([second.outs.pid]);
     await destroy(created);
     expect(await read(second)).toEqual(second.outs);
-    expect(run.lines.at(-1)).toMatch(/warning: another responder runs on .* \(pid \d+\); it keeps running$/);
+    expect(run.lines.at(-1)).toMatch(
+      /warning: another responder runs on .* now \(pid \d+\); it keeps running$/,
+    );
   });
 });
 
@@ -344,7 +359,9 @@ test("a responder with a new name but no alias keeps its process when the old re
   expect(renamed.outs.pid).toBe(created.outs.pid);
   startRun();
   await destroy(created);
-  expect(run.lines.at(-1)).toMatch(/^chat: the responder keeps running: .* belongs to project\/.*\/renamed$/);
+  expect(run.lines.at(-1)).toMatch(
+    /^chat: the responder keeps running: .* now belongs to project\/dev-\w+\/renamed$/,
+  );
   expect(await read(renamed)).toEqual(renamed.outs);
   expect(await deliver(renamed)).toBe(200);
   await destroy(renamed);

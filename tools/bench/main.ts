@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import process from "node:process";
+import { parseWholeNumber } from "../../dist/provider/cli/option-values.js";
 import { formatTable } from "../../dist/provider/cli/table.js";
 import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../lib/progress.mjs";
@@ -12,11 +13,12 @@ import { format, isReached, ROWS, valuesOf, type Figure } from "./rows.ts";
 const NAMES = Object.keys(ROWS);
 const MISSED = 1;
 const NOT_MEASURED = 2;
+const parseCount = parseWholeNumber(1, 10_000, "from 1 to 10000");
 
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--workspaces <n>", "workspaces of the row fleet", Number, 1000)
+  .option("--workspaces <n>", "workspaces of the row fleet", parseCount, 1000)
   .addHelpText(
     "after",
     `

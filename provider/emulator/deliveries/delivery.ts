@@ -157,7 +157,7 @@ async function performCopy(job: DeliveryJob): Promise<void> {
   while (await mayAttempt(copy)) await attempt(copy, undefined);
 }
 
-/** Waits until the next attempt is due. Returns false if there is none to make. */
+/** Waits until the next attempt is due. Returns false if no attempt remains. */
 async function mayAttempt({ state, conversation, delivery }: DeliveryJob): Promise<boolean> {
   if (delivery.verdict !== "pending") return false;
   const attempts = delivery.attempts.length;

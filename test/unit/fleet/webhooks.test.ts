@@ -43,7 +43,11 @@ test.each([
   ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
   ["no key", withKey(undefined), /webhookVerificationKey must be a string/],
   ["its own rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must not be set/],
-  ["a promise within", withKey({ derivedFrom: Promise.resolve("seed") }), /must have plain values only/],
+  [
+    "a promise within",
+    withKey({ derivedFrom: Promise.resolve("seed") }),
+    /webhookVerificationKey must have plain values only/,
+  ],
   [
     "an error",
     ({ apiKey }: { apiKey?: string }) => {

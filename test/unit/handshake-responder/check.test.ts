@@ -136,8 +136,14 @@ test("on CI, publicUrl is required", async () => {
 // The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
 test.each<[Values, reason: RegExp]>([
   [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
-  [acme({ verificationKeys: undefined }), /^workspaces.acme.verificationKeys: must be .* got nothing/],
-  [acme({ forwardTO: "x" }), /^workspaces.acme.forwardTO: is not a known field; .*verificationKeys/],
+  [
+    acme({ verificationKeys: undefined }),
+    /^workspaces.acme.verificationKeys: must be a key or a non-empty list .* got nothing/,
+  ],
+  [
+    acme({ forwardTO: "x" }),
+    /^workspaces.acme.forwardTO: is not a known field; the fields are .*verificationKeys/,
+  ],
   [acme({ verificationKeys: [KEY, ` ${KEY}`] }), /^workspaces.acme.verificationKeys\[1\]: must be without/],
   [{ publicUrl: "https://tunnel.example/?a=secret-value" }, /^publicUrl: must have no query/],
   [{ derivedFrom: "secret-value", rotations: ["1"] }, /^derivedFrom: must contain at least 32 random/],

@@ -53,6 +53,8 @@ test("the workspaces have a URL each, with the port of the id", async () => {
     acme: "http://127.0.0.1:4567/acme",
     globex: "http://127.0.0.1:4567/hooks/globex",
   });
+  expect(await valueOf(responder.urls.acme)).toBe("http://127.0.0.1:4567/acme");
+  expect(await valueOf(responder.healthUrl)).toBe("http://127.0.0.1:4567/healthz");
   expect(await pulumi.isSecret(responder.urls)).toBe(false);
   expect(await valueOf(responder.port)).toBe(4567);
   expect(await valueOf(responder.pid)).toBe(42);

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
 import {
   clear,
+  failureOf,
   isolatePlugins,
   resourceOf,
   secret,
@@ -81,4 +82,8 @@ test("check rejects resources of the same name and workspace in two components",
   expect((await one?.check(ARGS))?.failures).toEqual([]);
   const reason = expect.stringContaining('"acme" and "acme" declare the same workspace') as string;
   expect((await two?.check(ARGS))?.failures).toEqual([{ property: "", reason }]);
+});
+
+test("a call without a resource fails", async () => {
+  expect((await failureOf(resourceOf("").check({}))).details).toContain("no resource");
 });

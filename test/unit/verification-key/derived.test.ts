@@ -56,5 +56,7 @@ test.each<[string, Args]>([
   ["subject", { ...NOW, subject: "globex" }],
 ])("warns if the current key is no longer derived because of a different %s", async (_what, args) => {
   await hasChanges(await create(NOW), args);
-  expect(lines).toContainEqual(expect.stringMatching(/^acme: warning: the replaced key is no longer deriv/));
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),
+  );
 });

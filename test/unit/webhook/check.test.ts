@@ -73,13 +73,19 @@ test.each<[Args, RegExp]>([
   [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without .*whitespace, got 15 characters, 14 after/],
   [{ apiKey: { secret: 1 } }, /^apiKey: must be a string, got an object/],
   [{ onExisting: "adopt" }, /^onExisting: must be one of "fail", "replace", got "adopt"; leave it out/],
-  [{ preflight: "REQUIRE" }, /^preflight: must be one of "require", "warn", "off", got "REQUIRE"; leave it/],
+  [
+    { preflight: "REQUIRE" },
+    /^preflight: must be one of "require", "warn", "off", got "REQUIRE"; leave it out/,
+  ],
   [{ timeouts: 30 }, /^timeouts: must be an object, got 30; write \{ requestSeconds: 30/],
   [{ timeouts: [1] }, /^timeouts: .*got a list/],
   [timeout("requestSeconds", 0), /^timeouts\.requestSeconds: .*from 1 to 3600, got 0; leave it out/],
   [timeout("requestSeconds", "30"), /^timeouts\.requestSeconds: .*got "30"/],
   [timeout("readySeconds", -1), /^timeouts\.readySeconds: .*from 0 to 3600, got -1/],
-  [timeout("readySecond", 1), /^timeouts\.readySecond: is not a known timeout; use .*; in Python, request_/],
+  [
+    timeout("readySecond", 1),
+    /^timeouts\.readySecond: is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
+  ],
   [timeout("toString", 1), /^timeouts\.toString: .*is not a known/],
 ])("%j is rejected, with the value, what is accepted and the fix, but no secret", async (args, reason) => {
   const failures = await failuresOf(args);
@@ -162,7 +168,10 @@ test.each<Args>([
 
 test.each<[Args, RegExp]>([
   [key("fifteen-chars-x"), /^acme: warning: webhookVerificationKey has fewer than 16/],
-  [{ baseUrl: "http://platform.example/" }, /^acme: warning: baseUrl uses http, so keys are sent unencrypt/],
+  [
+    { baseUrl: "http://platform.example/" },
+    /^acme: warning: baseUrl uses http, so keys are sent unencrypted; use/,
+  ],
   [url("http://chat.example/"), /^acme: warning: webhookUrl uses http/],
 ])("%j causes a warning that starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);
@@ -174,6 +183,6 @@ test("warns once if the provider processes of a run cannot share their facts", a
   await check(VALID);
   await check({ ...VALID, name: "again", baseUrl: "https://platform.example/again/apichat" });
   expect(lines).toEqual([
-    expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open/),
+    expect.stringMatching(/^acme: warning: providers of the same run .*\/state is open to other users/),
   ]);
 });

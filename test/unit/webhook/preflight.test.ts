@@ -132,7 +132,9 @@ describe("waiting", () => {
       (lines.length === 0 ? respond(503) : answerHandshake())(...request),
     );
     await run(url, inAMinute());
-    expect(lines[0]).toMatch(/^acme: waiting for \S+ .*, attempt \d; so far form: HTTP 503; 5\d s left$/);
+    expect(lines[0]).toMatch(
+      /^acme: waiting for \S+ to answer the handshake, attempt \d; so far form: HTTP 503; 5\d s left$/,
+    );
   });
 
   test.each<[string, () => Promise<string>, number]>([

@@ -191,8 +191,10 @@ test("a delete before a replacement keeps the live webhook, and the create then 
 const adopt = ({ args }: Acme): Promise<WebhookState> => create(args);
 
 const [none, unshared] = [memoryLog(), memoryLog("/state is open to other users")];
-const STAYS =
-  /^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete --base-url '.+' --webhook-url '.+\/hook'$/;
+const STAYS = new RegExp(
+  "^acme: warning: the webhook stays: .* run: npx .*apichat webhook delete " +
+    "--base-url 'http:.*' --webhook-url 'http:.*/hook'$",
+);
 
 const setSince = async (on: Created): Promise<WebhookState> => {
   const state = await adopt(on);

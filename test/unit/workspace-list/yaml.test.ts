@@ -140,7 +140,11 @@ test("the workspaces that a program passes are checked like the list of a file",
   expect(checkWorkspaces([sound])).toStrictEqual([sound]);
   const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
   expect(() => checkWorkspaces(wrong)).toThrow(
-    /^\S+\[0\]\.extra: is not a known.*\n\S+\[1\]\.baseUrl: must be a string, .*\n\S+\[2\]: is empty \(null\); .*$/,
+    new RegExp(
+      String.raw`^workspaces\[0\]\.extra: is not a known field.*\n` +
+        String.raw`workspaces\[1\]\.baseUrl: must be a string, got a number.*\n` +
+        String.raw`workspaces\[2\]: is empty \(null\); must be an object.*$`,
+    ),
   );
   expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
 });
