@@ -36,14 +36,14 @@ const KIB = 1024;
 const { stdout: files } = spawnSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" });
 const markdown = files.trimEnd().split("\n");
 
-/** Returns GitHub's anchor of a heading. */
+/** Returns GitHub's anchor for a heading. */
 const slug = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
 
-test.each(docs)("$path has at most 15 KiB, and is linked from the README", ({ path, text }) => {
+test.each(docs)("$path is at most 15 KiB, and is linked from the README", ({ path, text }) => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(15 * KIB);
   expect(targetsOf(readPage("README.md"))).toContain(path);
 });
@@ -51,7 +51,7 @@ test.each(docs)("$path has at most 15 KiB, and is linked from the README", ({ pa
 test("there are at most 24 pages", () =>
   expect(markdown.filter((path) => path.startsWith("docs/")).length).toBeLessThanOrEqual(24));
 
-test("the README has at most 10 KiB", () =>
+test("the README is at most 10 KiB", () =>
   expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
 
 test.each(all.map((page) => [page.path, page] as const))("every link of %s has a target", (path, page) => {
@@ -71,13 +71,13 @@ test.each(markdown)("no line of prose in %s exceeds 200 columns, so a diff shows
   expect(lines.filter((line) => line.length > 200 && !/^\s*[|<]/.test(line))).toEqual([]);
 });
 
-test("no published text runs `npx apichat`, a name that anybody may publish", () => {
+test("no published text runs `npx apichat`, a name that anybody could publish", () => {
   const search = ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"];
   const { status, stdout } = spawnSync("git", search, { cwd: root, encoding: "utf8" });
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
 });
 
-test("the table of requirements matches the code", () => {
+test("the requirements table matches the code", () => {
   const [, table = ""] =
     /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/guide/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
@@ -92,7 +92,7 @@ test("the table of requirements matches the code", () => {
   );
 });
 
-test("docs/reference/support.md quotes the message of a clone on Windows", () => {
+test("docs/reference/support.md quotes the message that setup prints in a clone on Windows", () => {
   const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
   expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
@@ -143,7 +143,7 @@ describe("blocks of the docs", async () => {
     return file;
   };
 
-  test("the responder accepts the handshake and the delivery of its page", async () => {
+  test("the responder accepts the handshake and the delivery on its page", async () => {
     const [handshake = "", challenge = "", delivery = ""] = blocksOf(
       readPage("docs/guide/library.md"),
       "http",

@@ -57,7 +57,7 @@ test("pip installs the wheel's build tools only with known hashes", async () => 
   for (const one of packages) expect(one).toMatch(/^\S+==\S+ --hash=sha256:[0-9a-f]{64}$/);
 });
 
-/** Packs files of these names, written in this order at this time. Returns the sums. */
+/** Packs files with these names, written in this order at this time. Returns the checksums. */
 async function pack(mtime: number, ...names: string[]): Promise<string> {
   const [folder, out] = [await makeFolder(), await makeFolder()];
   for (const name of names) {
@@ -69,13 +69,13 @@ async function pack(mtime: number, ...names: string[]): Promise<string> {
   return writeSums(out);
 }
 
-test("an archive has the same bytes at any time and for any order of its files", async () => {
+test("an archive has the same bytes whenever it is made and however its files are ordered", async () => {
   const sums = await pack(1e9, "a.txt", "b/c.txt");
   expect(sums).toMatch(/^[0-9a-f]{64} {2}archive\.tar\.gz\n$/);
   expect(await pack(2e9, "b/c.txt", "a.txt")).toBe(sums);
 });
 
-test("the notes are the section of the version", async () => {
+test("the release notes are the version's section of the changelog", async () => {
   const folder = await makeFolder();
   await writeFile(join(folder, "package.json"), '{ "version": "1.2.0" }');
   await writeFile(

@@ -53,7 +53,7 @@ describe("a credential", () => {
 
   test.each<[string, CredentialOptions, string | undefined, RegExp]>([
     ["missing", {}, undefined, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
-    ["with a blank", {}, `${API_KEY} `, /^APICHAT_API_KEY: .*whitespace/],
+    ["followed by a space", {}, `${API_KEY} `, /^APICHAT_API_KEY: .*whitespace/],
     ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, undefined, /^--api-key-file: ENOENT/],
   ])(
     "is a usage error if it is %s, and the error does not quote it",
@@ -79,7 +79,7 @@ function openTerminal() {
   return { input, answer, shown: () => takeText(output), setRawMode, onInterrupt };
 }
 
-describe("a secret that is prompted for on a terminal", () => {
+describe("a secret prompted for on a terminal", () => {
   test("is read up to the line break, and never shown", async () => {
     const { input, answer, shown, setRawMode, onInterrupt } = openTerminal();
     // The terminal's own echo is off before the prompt appears.

@@ -22,7 +22,7 @@ function settingAt(path: string, options: unknown): string {
   return JSON.stringify([found]).replaceAll(/[[\]{}"]/g, "");
 }
 
-describe("the switches of the command line", () => {
+describe("the command line's switches", () => {
   test.each(points)("%s can be chosen, and the emulator accepts it", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];
     for (const value of chosen) {

@@ -106,7 +106,7 @@ describe("an HTTP 200 response", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("is an error without the API key for the body %s: %s", async (body, code, text) => {
+  ])("with the body %s is the error %s, without the API key", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
@@ -160,7 +160,7 @@ describe("a quoted body", () => {
     ["as text", `cannot reach ${SHOWN_URL}`],
     ["in JSON within JSON", `{"got":${JSON.stringify(`${frameOf(SHOWN_URL)}}}`)}}`],
     ["nested too deeply", `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
-  ])("hides the values of a query and somebody else's key, %s", async (_, body) => {
+  ])("hides query values and somebody else's key: %s", async (_, body) => {
     const { url } = await startServer((__, response) => response.writeHead(400).end(body));
     const texts = textsOf(await failureOf(createTestClient(url).getWebhook()));
     for (const hidden of [VALUE, "Geheim", "vk-of-somebody-else", "\\u0047\\u0065"])
@@ -170,7 +170,7 @@ describe("a quoted body", () => {
   test.each([
     ['{"message":"Chave inv\\u00e1lida. Onde?"}', '{"message":"Chave inválida. Onde?"}'],
     [`first\r\nsecond\u001b[31m ${"x".repeat(600)}`, `first second\\u001b[31m ${"x".repeat(482)}`],
-  ])("is otherwise shown, on one line, shortened, in printable characters: %.20s", async (body, shown) => {
+  ])("is otherwise shown on one line, shortened and in printable characters: %.20s", async (body, shown) => {
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
     expect(message).toContain(`HTTP 422: ${shown}`);
@@ -190,7 +190,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
       async () => (await startServer()).url.replace("http:", "https:"),
       {},
     ],
-  ])("where %s", async (_, text, start, options) => {
+  ])("if %s", async (_, text, start, options) => {
     const error = await failureOf(call(await start(), options));
     expect(error).toMatchObject({ code: "unavailable", operation, attempts: 1 });
     expect(error.summary).toContain(text);
@@ -205,7 +205,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
 describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secrets }) => {
-  test.each([400, 401, 302])("if HTTP %i echoes the request", async (status) => {
+  test.each([400, 401, 302])("even if HTTP %i echoes the request", async (status) => {
     const { url } = await startServer((request, response) => {
       const location = `https://other.example/${encodeURIComponent(echoOf(request))}`;
       response.writeHead(status, { location }).end(`begin ${echoOf(request)} end`);
@@ -215,7 +215,7 @@ describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secre
     expect(error.message).toContain(status === 302 ? "https://other.example/" : "begin ");
   });
 
-  test("if a response that is not HTTP echoes the request", async () => {
+  test("even if a response that is not HTTP echoes the request", async () => {
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );

@@ -72,7 +72,7 @@ const text =
   (client) =>
     client.sendText({ ...TO, text: "private", ...changes });
 
-/** The wrong input, and its problems by the names that the caller uses. */
+/** Wrong input, and its problems under the names that the caller uses. */
 const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an empty text", text({ text: "" }), [["text"]]],
   ["no sender", text({ sender: undefined }), [["sender.id"], ["sender.name"]]],
@@ -108,7 +108,7 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
 ];
 
 test.each(WRONG)(
-  "a message with %s is not sent: invalid_config names the field and not its value",
+  "a message with %s is not sent: invalid_config names the field but not its value",
   async (_, send, problems) => {
     const { url, requests } = await startTaking();
     const error = await failureOf(send(createTestMessageClient(url)));

@@ -93,7 +93,7 @@ test.each<[string, () => unknown]>([
       () => createTestMessageClient("http://bots.example", { flowApiKeyAs } as never),
     ],
   ),
-])("a client with a wrong %s is rejected: invalid_config, naming it", async (field, create) => {
+])("a client with a wrong %s is rejected with an invalid_config that names it", async (field, create) => {
   const error = await failureOf((async () => create())());
   expect(error).toMatchObject({ code: "invalid_config", attempts: 0, problems: [{ field }] });
   expect(error.message).not.toMatch(/query-val/);
@@ -165,7 +165,7 @@ test.each([
   ["body-and-bearer", "body", "ok"],
   ["body-and-bearer", "body-or-bearer", "ok"],
   ["body-and-bearer", "body-and-bearer", "ok"],
-] as const)("apiKeyAs %s, at a service with %s: %s", async (apiKeyAs, registrationKey, outcome) => {
+] as const)("apiKeyAs %s with registrationKey %s: %s", async (apiKeyAs, registrationKey, outcome) => {
   const { baseUrl, apiKey } = (await startSilent({ registrationKey })).acme;
   const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, dispatcher: createAgent() });
   expect(await outcomeOf(client.getWebhook())).toBe(outcome);

@@ -100,7 +100,7 @@ const LOST: Way[] = [
   ],
 ];
 
-describe.each(CALLS)("%s, which fails,", (operation, call) => {
+describe.each(CALLS)("a failed %s", (operation, call) => {
   const isMessage = operation === "message";
 
   test.each(NOT_TAKEN)("is retried within the time limit after %s", async (_, start) => {
@@ -111,7 +111,7 @@ describe.each(CALLS)("%s, which fails,", (operation, call) => {
     expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  const verb = isMessage ? "is not repeated, and says that it may be taken," : "is repeated";
+  const verb = isMessage ? "is not repeated, and reports a possible success," : "is repeated";
   test.each(LOST)(`${verb} after %s`, async (_, start) => {
     const { url, dispatcher } = await start();
     const error = await failureOf(call(url, { dispatcher }));
@@ -121,7 +121,7 @@ describe.each(CALLS)("%s, which fails,", (operation, call) => {
   });
 });
 
-test("a registration gives up early if nothing listens on this machine, and names the emulator", async () => {
+test("a registration call gives up early if nothing listens on this machine, and names the emulator", async () => {
   const client = createTestClient(`http://127.0.0.1:${await freePort()}`, { requestSeconds: 25 });
   const error = await failureOf(client.getWebhook());
   expect(error).toMatchObject({ attempts: 5, facts: { connection: "ECONNREFUSED" } });
@@ -144,7 +144,7 @@ describe.each(CALLS)("%s", (operation, call) => {
   test.each([
     ["1", 1000],
     ["0", 125],
-  ])("waits as Retry-After says, %s, and never less than its back-off", async (header, leastMs) => {
+  ])("waits for the Retry-After of %s, and never less than its back-off", async (header, leastMs) => {
     const { url, requests } = await startServer(answerFirst([503], { "retry-after": header }));
     await call(url);
     const [first, second] = requests.map(({ atMs }) => atMs);
@@ -162,7 +162,7 @@ describe.each(CALLS)("%s", (operation, call) => {
 describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
-    ["is missing, so the back-off delays", {}, 125],
+    ["if missing, is replaced by the back-off, which delays", {}, 125],
   ])("%s all calls of both clients to the origin of a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));

@@ -95,7 +95,7 @@ test("a redirect names the target, without the values of its query", async () =>
   expect(hint).toContain("register the final URL");
 });
 
-test("the title of a page is quoted instead of its start", async () => {
+test("a page's title is quoted instead of its beginning", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );

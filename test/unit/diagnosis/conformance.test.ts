@@ -105,7 +105,7 @@ test("if a plain delivery fails, every delivery gets its hint", async () => {
 });
 
 test("an endpoint that fails on each form gets one hint for all of them", async () => {
-  // As FastAPI without its package for forms.
+  // As FastAPI does without its package for forms.
   const failed = await checkWith(
     readUnless((one) => /^(form|multipart)$/.test(encodingOf(one)) && !one.body.startsWith("{")),
   );
@@ -138,7 +138,7 @@ const BAD_TOKENS = vectors.handshakes.filter(({ accepted, name }) => !accepted &
 const A_SIGNED_HANDSHAKE = "signed delivery with the fields of a handshake and a wrong token";
 const namesOf = (list: readonly { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Treats the token as right if the condition holds. */
+/** Accepts the token if the condition holds. */
 const trustIf = (isTrusted: (token: unknown, request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     const given = RIGHT.parameters(request);
@@ -153,14 +153,14 @@ const seen = new Set<string>();
 type Mistake = [name: string, mistake: Partial<Steps>, failed: string[]];
 
 const UNSAFE: Mistake[] = [
-  ["takes every token", { isToken: () => true }, [...namesOf(BAD_TOKENS), A_SIGNED_HANDSHAKE]],
+  ["accepts every token", { isToken: () => true }, [...namesOf(BAD_TOKENS), A_SIGNED_HANDSHAKE]],
   [
     "trims a token",
     { isToken: (token) => ACCEPTED.includes(token.trim()) },
     ["handshake with spaces around the token"],
   ],
   [
-    "compares a token of another type as JavaScript's == and PHP's do",
+    "compares a token of another type as == does in JavaScript and PHP",
     trustIf((token) => token === true),
     ["handshake with the boolean true as hub_verify_token"],
   ],
@@ -170,7 +170,7 @@ const UNSAFE: Mistake[] = [
     [A_SIGNED_HANDSHAKE],
   ],
   [
-    "checks no signature",
+    "never checks signatures",
     { isSigned: () => true },
     namesOf(vectors.deliveries.filter(({ accepted, name }) => !accepted && name !== A_SIGNED_HANDSHAKE)),
   ],
@@ -185,7 +185,7 @@ const UNSAFE: Mistake[] = [
     ["signature without its prefix", "signature with the prefix of another algorithm"],
   ],
   [
-    "compares only the received length of a signature",
+    "accepts a signature that is cut short",
     {
       isSigned: (signature, raw) =>
         signature !== "" && ACCEPTED.some((key) => `sha256=${hmacOf(key, raw)}`.startsWith(signature)),
@@ -193,7 +193,7 @@ const UNSAFE: Mistake[] = [
     ["signature with nothing after its prefix", "signature cut short"],
   ],
   [
-    "has an empty key for signatures",
+    "accepts a signature made with an empty key",
     { isSigned: (signature, raw) => isSignatureOf(raw, signature, [...ACCEPTED, ""]) },
     ["delivery signed with an empty key"],
   ],
@@ -253,7 +253,7 @@ describe.each([
   });
 });
 
-test("an endpoint that signs the JSON that it has parsed is wrong, and unsafe", async () => {
+test("an endpoint that verifies reserialized JSON instead of the bytes is both wrong and unsafe", async () => {
   const failed = await checkWith({
     isSigned: (signature, raw) =>
       raw.length > 0 && isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), signature),

@@ -127,7 +127,7 @@ describe("a loopback or private address", () => {
   });
 });
 
-test("an abort ends it at once with its reason", async () => {
+test("an abort ends a diagnosis at once, with the abort's reason", async () => {
   const arrived = Promise.withResolvers<void>();
   const { url } = await startServer(() => arrived.resolve());
   const controller = new AbortController();

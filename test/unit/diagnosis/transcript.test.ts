@@ -5,7 +5,7 @@ import { startServer, type Received } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 import { diagnose, diagnoseFailure, parametersOf, respond } from "./harness.js";
 
-test("a challenge is random, has upper and lower case letters, and begins with the eight digits of a number", () => {
+test("a challenge is random, mixes upper and lower case, and begins with an eight-digit number", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);
   for (const challenge of challenges) {
     expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{26}$/);

@@ -23,7 +23,7 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-describe("a wrong call gets its problem", () => {
+describe("a wrong call gets a response that names the problem", () => {
   test("a body that is not JSON or too large, or a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;

@@ -40,7 +40,7 @@ function listFields(): string[] {
   return [...new Set(named)].filter((path) => !path.endsWith("[]"));
 }
 
-describe("the table of coverage contains", () => {
+describe("the coverage table contains", () => {
   test("exactly the fields of the specification", () => {
     const fields = listFields();
     expect(fields.length).toBeGreaterThan(45);
@@ -64,7 +64,7 @@ describe("the table of coverage contains", () => {
   });
 });
 
-describe("everything that the table names exists", () => {
+describe("everything named in the table exists", () => {
   const files = [...new Set(coverage.flatMap(({ code }) => code))];
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 

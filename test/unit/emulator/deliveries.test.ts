@@ -62,7 +62,7 @@ const kinds = [
 ] as const;
 
 test.each(kinds)(
-  "is addressed to the message's contact and conversation: %s",
+  "a delivery is addressed to the message's contact and conversation: %s",
   async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
     const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
     await say(scene.acme, "hello", 4711);
@@ -101,7 +101,7 @@ test.each<[Reading<"deliveryResponse">, number, string]>([
 test.each<[Reading<"defaultAction">, unknown]>([
   ["null", null],
   ["url", expect.objectContaining({ url: expect.stringMatching(/^http/) })],
-])("defaultAction %s is in the cards of the menu", async (defaultAction, expected) => {
+])("defaultAction %s is used in the cards of the menu", async (defaultAction, expected) => {
   const scene = await startScene({ defaultAction, flow: "menu" });
   await scene.acme.send(pressed("x", "carousel"));
   const [delivery] = await waitForDeliveries(scene, 1);

@@ -83,8 +83,8 @@ describe.each(operations)("a fault of %s", (operation) => {
 });
 
 test.each([
-  ["takes effect before the response", { delayMs: 200 }, false],
-  ["with afterChange takes effect before the delay", { delayMs: 200, afterChange: true }, true],
+  ["postpones the change and the response", { delayMs: 200 }, false],
+  ["with afterChange postpones only the response", { delayMs: 200, afterChange: true }, true],
 ])("a delay %s", async (_what, fault, early) => {
   const { emulator, perform, changed } = await prepare("delete-webhook");
   emulator.injectFault({ operation: "delete-webhook", fault });
@@ -99,12 +99,12 @@ test.each([
 
 describe("a rule", () => {
   test.each<[string, Omit<FaultRule, "operation" | "fault">, number[]]>([
-    ["only its next call", {}, [503, 200, 200, 200, 200, 200]],
+    ["only the next call", {}, [503, 200, 200, 200, 200, 200]],
     ["the next `times` calls", { times: 2 }, [503, 503, 200, 200, 200, 200]],
     ["every call", { every: 1 }, [503, 503, 503, 503, 503, 503]],
     ["every n-th call", { every: 3 }, [200, 200, 503, 200, 200, 503]],
-    ["every n-th call, `times` times", { every: 2, times: 1 }, [200, 503, 200, 200, 200, 200]],
-  ])("is for %s", async (_what, rule, expected) => {
+    ["every n-th call, at most `times` times", { every: 2, times: 1 }, [200, 503, 200, 200, 200, 200]],
+  ])("applies to %s", async (_what, rule, expected) => {
     const { emulator, statuses } = await prepare();
     emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, ...rule });
     expect(await statuses(6)).toEqual(expected);
@@ -222,7 +222,7 @@ describe("a fault of a delivery", () => {
     expect([matched.signature, await judge(deliveries()[0])]).toEqual(["wrong", 401]);
   });
 
-  test("broken-json sends a part of the body with the signature of the whole body", async () => {
+  test("broken-json sends part of the body with the whole body's signature", async () => {
     const { matched, deliveries } = await deliverWithFault("broken-json");
     expect(deliveries()[0]?.body).toBe(matched.request.body.slice(0, -4));
     expect(matched.signature).toBe("right");

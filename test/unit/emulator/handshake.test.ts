@@ -11,7 +11,7 @@ test.each<[HandshakeEncoding, string | undefined]>([
   ["multipart", expect.stringContaining("multipart/form-data; boundary=")],
   ["query", undefined],
 ])(
-  "the handshake has the three parameters as %s, matches schema/openapi.json, and is recorded",
+  "the handshake sends its three parameters as %s, matches schema/openapi.json, and is recorded",
   async (encoding, type) => {
     const { acme } = await startAcme({ handshake: { encoding } });
     const { url, received } = await startEndpoint();

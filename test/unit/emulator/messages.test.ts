@@ -32,7 +32,7 @@ test.each(Object.entries(operations))("%s is accepted and recorded", async (_ope
 test.each<[Reading<"senderFields"> | undefined, number, string]>([
   [undefined, 200, '{"status":"ok"}'],
   ["required", 422, "sender.email: is missing; must be a string; sender.phone_number: is missing"],
-])("may omit e-mail and phone number with senderFields %s: HTTP %i", async (senderFields, status, said) => {
+])("senderFields %s: a sender without e-mail and phone gets HTTP %i", async (senderFields, status, said) => {
   const { acme } = await startSilent({ senderFields });
   const { id, name, type } = text.sender;
   const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
@@ -57,7 +57,7 @@ describe("an invalid message", () => {
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
     { "x-api-key": "wrong-key-98765" },
-  ])("gets 401 without an echoed key for %j, even if the body is wrong", async (headers) => {
+  ])("with the headers %j gets 401 and no echo of the key, even if its body is wrong", async (headers) => {
     const { acme } = await startSilent();
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
@@ -85,7 +85,7 @@ describe("an invalid message", () => {
     ["no button", { ...button, submitted_values: [] }, "submitted_values: must be a list of exactly one"],
     ["media of an unknown kind", { ...image, attachments }, 'attachments.0.file_type: must be "image"'],
     [
-      "a press with a text that differs from the title of its button",
+      "a press whose text differs from the button's title",
       { ...button, content: secret },
       "content: must be the title of the button, as in submitted_values.0.title",
     ],
@@ -131,7 +131,7 @@ describe("conversations", () => {
   });
 });
 
-test("send throws unavailable without the key if there is no response", async () => {
+test("send throws unavailable if there is no response, and the error contains no key", async () => {
   const { emulator, acme } = await startSilent();
   emulator.injectFault({ operation: "message", fault: "close-before" });
   const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
@@ -152,7 +152,7 @@ test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
   ["errors", "application/json", JSON.stringify({ message: said, errors }), /^\{"message":".*"errors":\{/],
   ["text", "text/plain; charset=utf-8", said, /^\w/],
   ["empty", null, "", /^$/],
-])("errorShape %s is the shape of every error of both interfaces", async (errorShape, type, body, shape) => {
+])("errorShape %s applies to every error of both interfaces", async (errorShape, type, body, shape) => {
   const { emulator, acme } = await startSilent({ errorShape });
   const wrong = await sendTo(acme, { ...text, content: "", conversation_id: "42" });
   expect([wrong.status, wrong.headers.get("content-type"), wrong.text]).toEqual([422, type, body]);
@@ -186,7 +186,7 @@ test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
 
 const flowKeys: Reading<"flowKey">[] = ["bearer", "raw", "body", { header: "X-Flow" }, "none"];
 test.each(flowKeys)(
-  "send presents the key as flowKey %j says, and no message contains it",
+  "send presents the key as flowKey %j requires, and no message contains it",
   async (flowKey) => {
     const { acme } = await startSilent({ flowKey });
     expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
@@ -198,14 +198,14 @@ test.each(flowKeys)(
 test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   ["created", 201, (id) => JSON.stringify({ id })],
   ["empty", 204, () => ""],
-])("messageResponse %s is %i", async (messageResponse, status, bodyOf) => {
+])("messageResponse %s causes HTTP %i", async (messageResponse, status, bodyOf) => {
   const { acme } = await startSilent({ messageResponse });
   const answer = await sendTo(acme, text);
   const [message] = acme.conversations[0]?.messages ?? [];
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-test("requestsPerSecond rejects requests over it on both ports with 429 and Retry-After, for a second", async () => {
+test("requests beyond requestsPerSecond get 429 with Retry-After on both ports, for a second", async () => {
   const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   // Requests without a valid key do not count.

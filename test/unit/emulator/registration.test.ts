@@ -73,7 +73,7 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-test("a query of the base URL belongs to the address", async () => {
+test("a query in the base URL is part of the address", async () => {
   const { acme, emulator } = await startAcme({
     workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });
@@ -97,7 +97,7 @@ test("one API key serves many workspaces, each with its own registration and bot
   expect(globex.botUrl).not.toBe(acme.botUrl);
 });
 
-test("calls of one workspace are handled one after the other, without delaying other workspaces", async () => {
+test("calls to one workspace are handled one after the other, without delaying other workspaces", async () => {
   const { emulator, acme } = await startAcme();
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   const endpoint = await startHeldEndpoint();
@@ -112,7 +112,7 @@ test("calls of one workspace are handled one after the other, without delaying o
   expect((await setting).status).toBe(200);
 });
 
-test("a request is recorded with its keys as sent, even if nothing is at its address", async () => {
+test("a request is recorded with its keys as sent, even if its address does not exist", async () => {
   const { emulator, acme } = await startAcme();
   await call(acme, "get-webhook", { ChaveApi: "wrong-key" });
   await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
@@ -130,7 +130,7 @@ test.each<[Reading<"beforeFirstSet"> | undefined, object]>([
   ["nulls", { status: "ok", data: null }],
   ["missing", { status: "ok" }],
   ["empty-array", { status: "ok", data: [] }],
-])("get-webhook before the first set responds as %s", async (beforeFirstSet, expected) => {
+])("beforeFirstSet %s chooses get-webhook's initial response", async (beforeFirstSet, expected) => {
   const { acme } = await startAcme({ beforeFirstSet });
   const { status, body } = await call(acme, "get-webhook");
   expect(status).toBe(200);
@@ -142,7 +142,7 @@ test.each([
   ["HTTP://Chat.Acme.EXAMPLE:80/Hook/", "http://chat.acme.example/Hook"],
   ["https://chat.acme.example:443", "https://chat.acme.example"],
   ["https://chat.acme.example:8443/a/?B=C", "https://chat.acme.example:8443/a?B=C"],
-])("normalizeUrl shows %s as %s, and keeps it internally", async (url, shown) => {
+])("normalizeUrl shows %s as %s, and keeps the original internally", async (url, shown) => {
   const { acme } = await startAcme({ normalizeUrl: true });
   acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
   expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: shown } });

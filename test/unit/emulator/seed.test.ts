@@ -56,9 +56,9 @@ test("a seed file starts an emulator with its workspaces, switches and faults", 
 
 test.each([
   ["an unknown field", "workspaces: []\nport: 80\n", ":2:1: port: is not a known field"],
-  ["a workspace without key", "workspaces:\n  - name: a\n", ":2:5: workspaces[0].apiKey: is missing"],
+  ["a workspace without a key", "workspaces:\n  - name: a\n", ":2:5: workspaces[0].apiKey: is missing"],
   [
-    "a key twice",
+    "a key given twice",
     "workspaces:\n  - {name: a, apiKey: s3cr3t, apiKeyEnv: PATH}\n",
     ":2:42: workspaces[0].apiKeyEnv: cannot be combined with apiKey",
   ],
@@ -68,7 +68,7 @@ test.each([
     ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is unset",
   ],
   ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
-])("a seed file with %s is rejected with line and field, and without its values", async (...row) => {
+])("a seed file with %s is rejected; the error has line and field but no values", async (...row) => {
   const [, content, problem] = row;
   const path = await write(content);
   const failure: unknown = await readSeed(path).catch((error: unknown) => error);

@@ -39,7 +39,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("times out with the other deliveries, or the reason why there are none, without secrets", async () => {
+  test("times out with an error that lists other deliveries or explains their absence, without secrets", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>

@@ -56,7 +56,7 @@ test("close ends idle connections, waiting calls and handshakes in progress, and
   expect(globex.registration).toBeUndefined();
 });
 
-test("removeWorkspace removes address and bot, so name and bot code can be used again", async () => {
+test("removeWorkspace removes address and bot, so the name and bot code can be reused", async () => {
   const { emulator, acme } = await startSilent();
   const { botUrl, botCode } = acme;
   emulator.removeWorkspace("acme");
@@ -87,7 +87,7 @@ describe("change", () => {
     expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
   });
 
-  test("chooses a function again as the flow custom", async () => {
+  test("selects the last function again with the flow custom", async () => {
     const { emulator, acme } = await startAcme({ flow: () => [] });
     const { flow } = acme;
     acme.change({ flow: "echo" });
@@ -103,7 +103,7 @@ describe("change", () => {
     [{ botBaseUrl: "nowhere" }, "botBaseUrl"],
     [{ apiKey: "taken" }, "globex"],
     [{ flowApiKey: "ção" }, "flowApiKey"],
-  ])("is atomic: %j is rejected", async (change, named) => {
+  ])("changes nothing if one field is rejected: %j", async (change, named) => {
     const { acme, emulator } = await startAcme();
     emulator.addWorkspace({ name: "globex", path: "acme", apiKey: "taken", botCode: "bot-of-globex" });
     const before = { ...acme };

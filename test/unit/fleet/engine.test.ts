@@ -53,7 +53,7 @@ it("creates a stack with the definition's secrets provider", async () => {
 });
 
 it.each([
-  ["nothing for a stack without random keys", stringKeyWebhook, {}, "true"],
+  ["no change of a stack without random keys", stringKeyWebhook, {}, "true"],
   ["each change of a stack with a random key", randomKeyWebhook, {}, "false"],
   ["each change if the environment says so", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes checkpoints for %s", async (_, webhook, environment, skipped) => {
@@ -90,7 +90,7 @@ it.each<[string, Partial<PulumiEnd>, RegExp]>([
   ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
   ["an empty file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
   ["the exit code alone", {}, /^pulumi exited with code 1$/],
-])("names %s as the reason of a command that failed", (_, end, message) => {
+])("names %s as the reason for a command's failure", (_, end, message) => {
   const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
   expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
 });
@@ -98,7 +98,7 @@ it.each<[string, Partial<PulumiEnd>, RegExp]>([
 it.each([
   ["a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
   ["no stack without checkpoints", stringKeyWebhook, ""],
-])("removes a killed run's pending creates once an up has adopted them: %s", async (_, webhook, calls) => {
+])("removes a killed run's pending creates, after an up adopts them, from %s", async (_, webhook, calls) => {
   const note = `echo "$1" >> ${folder}/calls`;
   await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
   expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });

@@ -152,7 +152,7 @@ export async function openTestFleet(
   };
 }
 
-/** Opens one with these workspaces deployed, and an empty list of tasks. */
+/** Opens a fleet with these workspaces deployed, and an empty list of tasks. */
 export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
   const fleet = await openTestFleet({ workspaces: listOf(names) });
   expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });

@@ -118,7 +118,7 @@ To see which: npx --package pulumi-apichat apichat webhook plan --file LIST
     ],
     [{ stacks: [stackReport("s", {}, { keys })] }, "In addition to the webhooks: 2 keys to create.\n"],
     [{ removals: names }, "workspace-18, workspace-19 and 3 more\n"],
-  ])("shows of %j: %s", (more, expected) => {
+  ])("shows for %j: %s", (more, expected) => {
     expect(render(fleetPlan(more))).toContain(expected);
     expect(render(fleetPlan())).not.toContain(expected);
   });

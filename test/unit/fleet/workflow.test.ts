@@ -79,14 +79,14 @@ it.each([
 });
 
 describe("the watch's steps in bash, with a fake node and a fake gh", () => {
-  it.each([0, 1, 2, 137])("shows the report, and fails only if the command failed: %i", async (code) => {
+  it.each([0, 1, 2, 137])("show the report, and fail only if the command failed: %i", async (code) => {
     await standIn("node", `echo the report > drift.md; exit ${code}`);
     const outputs = { code: String(code) };
     const exitCode = code === 1 ? 0 : code;
     expect(await runWatchStep("Watch")).toMatchObject({ exitCode, outputs, summary: "the report\n" });
   });
 
-  it("opens an issue with a link to the report, and truncates a long report", async () => {
+  it("open an issue with a link to the report, and truncate a long report", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
     expect(await runWatchStep("Open or update the issue")).toMatchObject({ exitCode: 0 });
@@ -96,7 +96,7 @@ describe("the watch's steps in bash, with a fake node and a fake gh", () => {
     expect(body.length).toBeLessThan(65_536);
   });
 
-  it("updates an open issue, and closes it when the drift is gone", async () => {
+  it("update an open issue, and close it when the drift is gone", async () => {
     await recordCalls("17");
     await writeFile(join(folder, "drift.md"), "the report\n");
     for (const step of ["Open or update the issue", "Close the issue"])

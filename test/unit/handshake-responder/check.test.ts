@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays if resource (with an alias) or stack are renamed, unless the program sets it", async () => {
+  test("stays the same if the resource (with an alias) or the stack is renamed, unless the program sets it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -97,7 +97,7 @@ describe("the folder", () => {
     expect((await checked()).dataDir).toBe(folders.at(-1));
   });
 
-  test("must be outside the program's folder, because it would be committed", async () => {
+  test("must be outside the program's folder, or it would be committed", async () => {
     const program = join(run.folder, "program");
     const link = join(run.folder, "link");
     await Promise.all([mkdir(program), symlink(program, link)]);
@@ -147,7 +147,7 @@ test.each<[Values, reason: RegExp]>([
   [acme({ verificationKeys: [KEY, ` ${KEY}`] }), /^workspaces.acme.verificationKeys\[1\]: must be without/],
   [{ publicUrl: "https://tunnel.example/?a=secret-value" }, /^publicUrl: must have no query/],
   [{ derivedFrom: "secret-value", rotations: ["1"] }, /^derivedFrom: must contain at least 32 random/],
-])("wrong inputs are rejected without their secrets: %j", async (more, reason) => {
+])("wrong inputs are rejected without showing their secrets: %j", async (more, reason) => {
   const failure = await failureWith(more);
   expect(failure.reason).toMatch(reason);
   expect(failure.reason).not.toContain("secret-value");
@@ -167,7 +167,7 @@ describe("derived keys", () => {
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("suffice without own keys, and depend on the workspace's subject", async () => {
+  test("suffice without other keys, and depend on the workspace's subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });

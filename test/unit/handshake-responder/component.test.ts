@@ -36,7 +36,7 @@ const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
 const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
-test("the workspaces have a URL each, with the port of the id", async () => {
+test("each workspace has a URL, with the port from the id", async () => {
   const responder = new HandshakeResponder("chat", {
     derivedFrom: pulumi.output("a-seed"),
     workspaces: {
@@ -98,7 +98,7 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
     "https://tunnel.example/a/acme",
     "http://127.0.0.1:4567/healthz",
   ],
-])("the address of %j", async (more, url, healthUrl) => {
+])("URLs have the address from %j", async (more, url, healthUrl) => {
   const responder = new HandshakeResponder("chat", { workspaces, ...more });
   expect(await valueOf(responder.urls.acme)).toBe(url);
   expect(await valueOf(responder.healthUrl)).toBe(healthUrl);

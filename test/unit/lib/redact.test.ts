@@ -8,7 +8,7 @@ const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 const redact = (text: string, ...secrets: string[]): string => createRedactor(secrets)(text);
 
 /**
- * Returns the CPU time of this thread in milliseconds, which excludes the machine's other load. At least 10,
+ * Returns the CPU time of this thread in milliseconds, which excludes other load on the machine. At least 10,
  * because the clock has steps.
  */
 function cpuMsOf(work: () => unknown): number {
@@ -63,7 +63,7 @@ test.each<[string, (index: number) => string]>([
   ["with a common suffix", (index) => `${index}${"0".repeat(40)}`],
   ["of increasing length", (index) => `${"a".repeat(index % 100)}b${index}`],
 ])(
-  "2,000 secrets, %s, are removed in a time that grows linearly with the text and not with their number",
+  "2,000 secrets, %s, are removed in time that grows linearly with the text, whatever their number",
   (_name, keyOf) => {
     const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
     const redactAll = createRedactor(keys);

@@ -30,7 +30,7 @@ function failureOf(text: string): string {
 test.each([
   ["YAML", "# comment\nplaces:\n  - name: acme\n    port: 80\n"],
   ["JSON", '{\n\t"places": [{ "name": "acme", "port": 80 }]\n}'],
-])("%s returns the value", (_, text) => {
+])("a file in %s is parsed", (_, text) => {
   expect(parseYaml(text, shape, "places.yaml")).toEqual({ places: [{ name: "acme", port: 80 }] });
 });
 

@@ -23,8 +23,8 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("all problems are reported at once, without a secret value or a value in the place of a name", async () => {
-  /** As after a missing colon. */
+test("all problems are reported at once, without a secret value or a value in place of a name", async () => {
+  /** As if a colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
     baseUrl: secret(API_KEY),
@@ -59,7 +59,7 @@ test.each([
   "030794c1-ac77-496b-92df-f27374a8bd58",
   "e48ece36-62e2-4504-bad9-02848725956a",
   "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-])("an unknown value of a preview passes: %s", async (unknown) => {
+])("an unknown value in a preview passes: %s", async (unknown) => {
   const inputs = await webhook.checked({ ...ARGS, webhookUrl: secret(unknown), timeouts: unknown });
   expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });

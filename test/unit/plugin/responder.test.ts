@@ -53,7 +53,7 @@ const SECRETS = [
   "workspaces.other.verificationKeys",
 ];
 
-test("a responder of two workspaces has the same values in each call", async () => {
+test("a responder for two workspaces has the same values in each call", async () => {
   const calls = standIn();
   const inputs = await checked(TWO);
   const { id, outs } = await responder.create(inputs);

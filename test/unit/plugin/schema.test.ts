@@ -38,7 +38,7 @@ it("has comments for every language, with a list of the sections", () => {
   expect(comments).not.toMatch(/section [\d.]+\)/);
 });
 
-it("has no default and no environment variable: an SDK would put them into the state", () => {
+it("has no defaults or environment variables, which an SDK would put into the state", () => {
   const given = walk(schema).filter(([, value]) => "default" in value || "defaultInfo" in value);
   expect(given).toEqual([]);
 });

@@ -50,7 +50,7 @@ test("create returns a partial state with the program's marks", async () => {
   expect(error.details).toMatch(reason);
 });
 
-test("the preview of create writes nothing, knows the bot of an adoption, and fails with its conflict", async () => {
+test("the preview of create writes nothing, knows an adopted webhook's bot, and fails on a conflict", async () => {
   const started = await startAcme();
   const { acme, args } = started;
   const inputs = await checked(programOf(started));
@@ -100,7 +100,7 @@ test("the preview of update knows all outputs, and warns of a failure", async ()
   expect(actions()).toEqual(GET);
 });
 
-test("read keeps secrets, even a URL in a drift, and returns nothing for a webhook that is gone", async () => {
+test("read keeps values secret, even a drifted URL, and returns nothing for a webhook that is gone", async () => {
   const { acme, args, id, inputs, outs } = await startCreated({ preflight: secret("warn") });
   expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
   acme.change({ webhook_url: FOREIGN.webhook_url });
@@ -176,7 +176,7 @@ describe("a secret", () => {
     expect(details).not.toContain(HIDDEN);
   });
 
-  test("is not in the line of an adoption and the warning of a delete", async () => {
+  test("is in neither the line about an adoption nor the warning about a delete", async () => {
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));
     const { outs, id } = await webhook.create(inputs);
@@ -192,7 +192,7 @@ describe("a secret", () => {
     expect(lines).not.toContain(pathOf(started));
   });
 
-  test("is not in a failure if it is the base URL of the configuration", async () => {
+  test("is not in an error, even if it is the configured base URL", async () => {
     const started = await startHidden();
     const baseUrl = secret(started.acme.baseUrl);
     await plugin.configure({ baseUrl, apiKey: secret("ak-wrong-0123456789") });

@@ -5,7 +5,7 @@ import { secretsIn } from "../plugin/harness.js";
 import { Run } from "../../../provider/webhook/run.js";
 import { FOREIGN, isolateRuns, secondLookFails, startAcme, unfinishedBy } from "../webhook/harness.js";
 
-// The engine receives values with their marks of secrets, whatever a transform changes.
+// The engine receives secrets marked as such, whatever a transform changes.
 
 isolateRuns();
 
@@ -16,7 +16,7 @@ const plain = (values: object): never => unmark(values) as never;
 const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
 const HIDDEN_URL = ["apiKey", "applied", "webhookUrl", "webhookVerificationKey"];
 
-test("a webhook's keys and its record are marked in inputs, outputs and the state of a failure", async () => {
+test("a webhook's keys and record are marked as secret in inputs, outputs and a failure's state", async () => {
   const { acme, emulator, args } = await startAcme();
   const { inputs } = await ApiChatWebhook.check({}, args);
   expect(secretsIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);

@@ -43,7 +43,7 @@ it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotat
   [`subject: ${LINE}`, { subject: "a\nb" }],
   [`subject: ${LINE}`, { subject: "a".repeat(129) }],
   [`subject: ${LINE}`, { subject: "\ud800" }],
-])("rejects, and quotes no seed: %s", async (problem, { seed = SEED, ...more }) => {
+])("rejects invalid input without quoting a seed: %s", async (problem, { seed = SEED, ...more }) => {
   const options = { subject: "acme", rotations: ["1"], ...more };
   const error = await deriveVerificationKeys(seed as string, options).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(TypeError);

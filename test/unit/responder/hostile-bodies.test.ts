@@ -23,7 +23,7 @@ const HOSTILE_BODIES = {
 
 const responder = createResponder({ verificationKeys: "verification key", onDelivery: () => undefined });
 
-/** The minimum of three, because other load of the machine only makes a time longer. */
+/** The minimum of three, because other load on the machine only makes a time longer. */
 async function timeToReject(body: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < 3; round++) {
@@ -35,7 +35,7 @@ async function timeToReject(body: string): Promise<number> {
   return Math.min(...times);
 }
 
-// The defect that this test prevents took three thousand times as long.
+// The defect that this test guards against took three thousand times as long.
 test.each(Object.entries(HOSTILE_BODIES))("%s are rejected as fast as any other body", async (_, body) => {
   const plain = await timeToReject("x".repeat(body.length));
   expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));

@@ -19,7 +19,7 @@ async function signed(body: string): Promise<SentRequest> {
 // Bodies, handshakes, signatures and limits of every trigger are in the contract
 // (test/contract/lambda.test.ts).
 
-describe("The response", () => {
+describe("the response", () => {
   const plain = { statusCode: 401, body: expect.any(String) as string, isBase64Encoded: false };
   const headers = expect.objectContaining({ "content-type": "application/json" }) as object;
   const multiValueHeaders = expect.objectContaining({ "content-type": ["application/json"] }) as object;
@@ -30,7 +30,7 @@ describe("The response", () => {
     [functionUrlEvent, { ...plain, headers }],
     [albEvent, { ...plain, statusDescription, headers }],
     [albMultiValueEvent, { ...plain, statusDescription, multiValueHeaders }],
-  ])("has the form of its trigger (%#)", async (toEvent, result) => {
+  ])("has the form that its trigger expects (%#)", async (toEvent, result) => {
     expect(await handler(toEvent({}))).toEqual(result);
   });
 
@@ -56,7 +56,7 @@ describe("The response", () => {
   });
 });
 
-test("An event that is not an HTTP request is rejected with the list of supported events", async () => {
+test("an event that is not an HTTP request is rejected with the list of supported events", async () => {
   const message = { requestContext: { connectionId: "c", eventType: "MESSAGE" }, body: "secret" };
   for (const event of [{ Records: [{ messageId: "1" }] }, message, {}, null, "secret"]) {
     const refusal = handler(event as unknown as LambdaHttpEvent);

@@ -156,7 +156,7 @@ describe("the handler", () => {
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
     ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
-  ])("causes a 500 and a report without key and message if it %s", async (_, onDelivery, shown) => {
+  ])("causes a 500 and a report without the key or the message if it %s", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -171,7 +171,7 @@ describe("the handler", () => {
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "causes, by an UnavailableError of %j, a 503 with Retry-After %s and no report",
+    "causes, by throwing an UnavailableError with %j, a 503 with Retry-After %s and no report",
     async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");

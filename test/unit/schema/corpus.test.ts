@@ -36,7 +36,7 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
   |https://a.example/a b|https://|https:///x|ftp://a.example/|data:,A|//a.example/x|///a|//|/hook
   |a.example|localhost:3000`;
 
-/** The values to put at each field, one at a time; the rest of the sample stays valid. */
+/** The values to set each field to, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
 /** The probes of a field, including some that resemble its valid value. */

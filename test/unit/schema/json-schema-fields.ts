@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The parts of a JSON Schema that are read here. */
+/** The parts of a JSON Schema that this file reads. */
 interface JsonSchema {
   $ref?: string;
   anyOf?: JsonSchema[];

@@ -39,7 +39,7 @@ describe("parseOutbound", () => {
   });
 
   it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }])(
-    "returns the unknown kind of %o with the raw value and all digits of conv_id",
+    "returns %o as unknown, with the raw value and all digits of conv_id",
     (change) => {
       const raw = { ...text, ...change, extra: { kept: true } };
       expect(parseOutbound(JSON.stringify(raw))).toEqual({ kind: "unknown", raw });

@@ -32,7 +32,7 @@ function openWaiting(path: string) {
 test.each([
   ["back", -2 * HOUR_MS],
   ["forward", 24 * HOUR_MS],
-])("setting the clock %s changes no pause, while a responder runs or is stopped", (_way, byMs) => {
+])("setting the clock %s changes no pause, whether a responder runs or is stopped", (_way, byMs) => {
   const path = spoolFile();
   const { keeper, call, take, pauseMs } = openWaiting(path);
   pass(20_000);

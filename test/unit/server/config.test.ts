@@ -10,7 +10,7 @@ import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
 const ACME = { verificationKeys: [KEY] };
 const SMALLEST = { port: 8080, dataDir: "/var/lib/apichat", workspaces: { acme: ACME } };
 
-/** Sets a variable of the environment for one test. Returns the reference to it. */
+/** Sets an environment variable for one test, and returns a reference to it. */
 function setVariable(value: string): { env: string } {
   vi.stubEnv("APICHAT_TEST", value);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -75,7 +75,7 @@ describe("a configuration", () => {
     expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
-  it("is documented: each field and its default", () => {
+  it("has documentation of each field and its default", () => {
     const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];

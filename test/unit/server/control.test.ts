@@ -85,7 +85,7 @@ it.each([
   },
 );
 
-describe("the announcement of a dead process", () => {
+describe("a dead process that is still announced", () => {
   it.each<[string, RequestListener]>([
     ["answers 200", (_req, res) => res.end("{}")],
     ["answers 401", (_req, res) => res.writeHead(401).end()],

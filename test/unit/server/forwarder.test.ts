@@ -30,7 +30,7 @@ const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
 
-/** Makes the next call of this name fail as on a full disk. */
+/** Makes the next call of this name fail as it would on a full disk. */
 function failOnce(spool: Spool, name: CallName): void {
   const ask = spool.ask.bind(spool) as (...call: unknown[]) => Promise<never>;
   const failing = vi.spyOn(spool, "ask").mockImplementation((...call: unknown[]) => {
@@ -139,7 +139,7 @@ test("retries under the same id until it is accepted, after the back-off or Retr
   expect(three - two).toBeGreaterThanOrEqual(990);
 });
 
-test("an expired delivery becomes a dead letter after a last attempt, and the others continue", async () => {
+test("an expired delivery becomes a dead letter after one last attempt, and the others continue", async () => {
   const { spool, target } = await setUp(ifBad(503, { "retry-after": "3600" }), { maxAgeMs: 1_000 });
   const [bad, behind] = await acceptAll(spool, [BAD, {}]);
   await untilDead(spool, 1);

@@ -54,7 +54,7 @@ export async function startTestServer(config: object = {}) {
     dataDir,
     configFile,
     configure,
-    /** What it has announced. */
+    /** The responder's announcement. */
     instance,
     origin: `http://127.0.0.1:${instance.port}`,
     log: () => readFile(join(dataDir, "responder.log"), "utf8"),

@@ -92,7 +92,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("respond to other paths with 404, to the health path, and to large bodies with 413", async () => {
+  it("respond on the health path, to other paths with 404, and to large bodies with 413", async () => {
     const { send } = await setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));

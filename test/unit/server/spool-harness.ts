@@ -24,7 +24,7 @@ export function spoolFile(): string {
 
 const paths = new WeakMap<Spool, string>();
 
-/** Higher than any test reaches. */
+/** Limits that no test reaches. */
 export const NO_LIMITS = { perWorkspace: 10_000, total: 40_000 };
 
 /** Opens a spool in this file or a new one, closed after the test. */
@@ -139,7 +139,7 @@ export function withDatabase<T>(path: string, work: (database: DatabaseSync) => 
   }
 }
 
-/** Locks the file by another connection, as if the disk hung. Returns a function that ends this. */
+/** Locks the file through another connection, as if the disk hung. Returns a function that unlocks it. */
 export function holdDisk(path: string): () => void {
   const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec("BEGIN IMMEDIATE");

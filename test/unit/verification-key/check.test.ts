@@ -27,7 +27,7 @@ test.each<Args>([
   expect(await checked(args)).toMatchObject({ current: UNKNOWN, keys: [UNKNOWN] });
 });
 
-test("a weak key causes a warning that does not show it", async () => {
+test("a weak key causes a warning that does not show the key", async () => {
   await checked({ initial: "fifteen-charact" });
   expect(lines).toEqual([expect.stringMatching(/^acme: warning: initial has fewer than 16 characters/)]);
   expect(lines.join()).not.toContain("fifteen-charact");
@@ -62,7 +62,7 @@ test.each<[Args, string, RegExp]>([
   [{ ...derived, initial: LIVE_KEY }, "", /^initial: is for random keys/],
   [{ subject: "acme" }, "subject", /^subject: is for derived keys/],
   [{ rotations: ["1"] }, "rotations", /^rotations: is for derived keys/],
-])("%j is rejected, without any part of a key or a seed", async (args, property, reason) => {
+])("%j is rejected, and the error contains no part of a key or seed", async (args, property, reason) => {
   const failures = await failuresOf(args);
   expect(failures).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
   expect(JSON.stringify(failures)).not.toMatch(/vk\/live|short-seed|a9Zt0/);

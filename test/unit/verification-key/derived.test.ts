@@ -12,7 +12,7 @@ const keysOf = (
   subject = "acme",
 ) => deriveVerificationKeys(derivedFrom, { subject, rotations });
 
-test("its subject defaults to the name, no state contains the seed, and the keys are reproducible", async () => {
+test("the subject defaults to the name, no state contains the seed, and the keys are reproducible", async () => {
   const inputs = await checked(NOW);
   const state = await create(NOW);
   const keys = await keysOf(NOW);
@@ -40,7 +40,7 @@ test("can change its seed, and keeps the keys of the previous seed", async () =>
   expect(lines).toEqual([expect.stringContaining("derived for rotation 2026-12")]);
 });
 
-test("the change from a random to a derived key keeps the random one, until keep is 0", async () => {
+test("changing from a random to a derived key keeps the random one until keep is 0", async () => {
   const random = await create({ initial: LIVE_KEY });
   const moved = await up(random, NOW);
   expect(moved.keys).toEqual([...(await keysOf(NOW)), LIVE_KEY]);

@@ -13,7 +13,7 @@ const VALID = {
   apiKey: API_KEY,
 };
 const { baseUrl: _baseUrl, apiKey: _apiKey, ...BARE } = VALID;
-/** The inputs that the engine may name, because they are not secret. It finds values only at the top level. */
+/** The inputs that the engine may name, because they are not secret. It finds only top-level values. */
 const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
@@ -87,7 +87,7 @@ test.each<[Args, RegExp]>([
     /^timeouts\.readySecond: is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
   ],
   [timeout("toString", 1), /^timeouts\.toString: .*is not a known/],
-])("%j is rejected, with the value, what is accepted and the fix, but no secret", async (args, reason) => {
+])("%j gets an error with the value, what is accepted and the fix, but no secret", async (args, reason) => {
   const failures = await failuresOf(args);
   const property = OPTIONAL.find((name) => failures[0]?.reason.startsWith(`${name}:`)) ?? "";
   expect(failures).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
@@ -116,7 +116,7 @@ describe("defaults", () => {
   test.each<[string, Record<string, string>]>([
     ["the configuration", { "apichat:apiKey": API_KEY, "apichat:baseUrl": VALID.baseUrl }],
     ["the environment", {}],
-  ])("may come from %s, and an API key is then not in the inputs", async (_name, config) => {
+  ])("may come from %s, which keeps an API key out of the inputs", async (_name, config) => {
     const isConfigured = "apichat:baseUrl" in config;
     startRun(config);
     vi.stubEnv("APICHAT_API_KEY", isConfigured ? undefined : API_KEY);
@@ -131,7 +131,7 @@ describe("defaults", () => {
     expect(inputs.baseUrl).toBe("https://argument.example/");
   });
 
-  test("empty values do not count, and others are checked like arguments", async () => {
+  test("are ignored if empty, and otherwise checked like arguments", async () => {
     startRun({ "apichat:apiKey": "", "apichat:baseUrl": "" });
     vi.stubEnv("APICHAT_API_KEY", "").stubEnv("APICHAT_BASE_URL", "");
     const missing = (await check(BARE)).failures;
@@ -161,7 +161,7 @@ test.each<Args>([
   { baseUrl: "https://platform.example/other/apichat" },
   { baseUrl: UNKNOWN },
   { apiKey: UNKNOWN },
-])("two resources for one workspace are not declared by %j", async (args) => {
+])("a second resource with %j does not count as one for the same workspace", async (args) => {
   await check(VALID);
   expect(await failuresOf({ name: "again", ...args })).toEqual([]);
 });

@@ -146,7 +146,7 @@ test.each<[Fault, string, boolean]>([
   ["html", "protocol", true],
   [{ status: 401 }, "unauthorized", false],
   [{ status: 503, retryAfterSeconds: 60 }, "unavailable", false],
-])("an unreadable workspace (%j) fails the create as %s; replace helps: %j", async (fault, code, helps) => {
+])("create fails for an unreadable workspace (%j): %s; replace helps: %j", async (fault, code, helps) => {
   const { args, actions, emulator } = await startAcme();
   emulator.injectFault({ operation: "get-webhook", fault, times: 2 });
   const error = await failureOf(create(args));
@@ -217,7 +217,7 @@ test.each<EmulatorOptions>([
   expect(actions().filter((action) => action === "set-webhook")).toHaveLength(3);
 });
 
-/** Takes effect before it fails, so the service makes the handshake. */
+/** Fails only after the change, so the service performs the handshake. */
 const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
 
 describe("a set-webhook that the service rejects permanently", () => {

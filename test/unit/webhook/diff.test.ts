@@ -73,7 +73,7 @@ test("diff reports a state without a source, which the plugin has written", () =
   expect(diff({}, state).changed).toEqual(["__provider"]);
 });
 
-test("diff reports an API key of the environment that differs from the last one used", () => {
+test("diff reports an API key from the environment that differs from the last one used", () => {
   vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
   expect(diff({}).changed).toEqual(["apiKey"]);
 });

@@ -65,7 +65,7 @@ test("an aborted create keeps the registration while it waits for the status", a
   expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
 });
 
-test("the engine's time limit limits the wait of a create, without being recorded", async () => {
+test("the engine's time limit shortens a create's wait, but is not recorded", async () => {
   const { args, acme } = await startAcme({ statusAfterSet: "pending" });
   const { timeouts: _, ...inputs } = await checked(args);
   const lifecycle = webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 });

@@ -15,7 +15,7 @@ interface Awaited {
 const read = (...args: Parameters<typeof getApiChatWebhook>): Awaited =>
   getApiChatWebhook(...args) as unknown as Awaited;
 
-test("reads a registration by its arguments, which precede the configuration, then the environment", async () => {
+test("finds a registration by its arguments, else the configuration, else the environment", async () => {
   const { acme, args } = await startAcme();
   const { baseUrl, apiKey } = args;
   runtime.setConfig("apichat:baseUrl", "http://127.0.0.1:9/");

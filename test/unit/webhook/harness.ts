@@ -164,7 +164,7 @@ export async function refresh(state: WebhookState): Promise<WebhookState> {
 
 export const remove = (state: WebhookState): Promise<void> => resource.delete(state.botUrl, state);
 
-/** Returns the state and the reasons of a create or update that is only partly done. */
+/** Returns the state that a partial create or update leaves, and its reasons. */
 export async function unfinishedBy(work: Promise<unknown>) {
   const error: unknown = await work.catch((failure: unknown) => failure);
   if (!(error instanceof UnfinishedError)) throw new Error("it is not partly done", { cause: error });

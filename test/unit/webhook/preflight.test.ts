@@ -60,7 +60,7 @@ const inRounds =
     (status === undefined ? answerHandshake() : respond(status))(request, response, index);
   };
 
-test("one passing encoding suffices, and the failing ones are reported", async () => {
+test("one passing encoding is enough, and the failing ones are reported", async () => {
   const { url } = await startServer(answerAs("query", answerHandshake()));
   await run(url, inAMinute());
   const others = ["form", "json", "multipart"].map((encoding) => `not as ${encoding}: HTTP 503`);

@@ -54,7 +54,7 @@ describe("read", () => {
     });
   });
 
-  test("never stores a key from a response, but marks a changed key until it is ours again", async () => {
+  test("never stores a key from a response, but marks a changed key until ours is back", async () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
     const seen = await read(state);
@@ -84,7 +84,7 @@ describe("read", () => {
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
-  test("names the command that forgets a deleted workspace, like delete", async () => {
+  test("names the command that forgets a deleted workspace, as delete does", async () => {
     const { state, emulator } = await startCreated();
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
@@ -212,7 +212,7 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
   ["adopted it and later set it", setSince, unshared, false],
   ["adopted it, and set its different key", adoptWithOtherKey, unshared, false],
-])("without others' facts, delete is safe for a resource that %s", async (_, prepare, log, stays) => {
+])("delete is safe, without others' facts, for a resource that %s", async (_, prepare, log, stays) => {
   const created = await startCreated();
   const state = await prepare(created);
   startRun({}, log);

@@ -24,7 +24,7 @@ const hasty = { requestSeconds: 3, readySeconds: 0 };
 
 describe("an update with", () => {
   test.each<Partial<WebhookInputs>>([{ preflight: "off" }, { timeouts: { requestSeconds: 5 } }])(
-    "an input that the service does not store calls get-webhook only: %j",
+    "an input that the service does not store calls only get-webhook: %j",
     async (change) => {
       const { state, args, actions } = await startCreated();
       expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });

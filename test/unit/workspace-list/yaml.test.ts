@@ -31,7 +31,7 @@ async function problemsOf(content: string, reader = readWorkspaceList): Promise<
 }
 
 describe("a list of workspaces in YAML or JSON", () => {
-  test("applies the values at the top to each workspace without its own", async () => {
+  test("applies top-level values to each workspace without its own", async () => {
     vi.stubEnv("FLEET_API_KEY", SECRET);
     const list = {
       webhookUrl: WEBHOOK,
@@ -59,7 +59,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await problemsOf(own, readPlannedWorkspaces)).toEqual([missing]);
   });
 
-  test("accepts only names that a resource, a path and a log can have", async () => {
+  test("accepts only names that work in a resource, a path and a log", async () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
@@ -69,7 +69,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await problemsOf(text)).toEqual(expected);
   });
 
-  test("reads only variables whose name contains API_KEY", async () => {
+  test("reads only environment variables whose names contain API_KEY", async () => {
     vi.stubEnv("PULUMI_CONFIG_PASSPHRASE", SECRET);
     const workspace = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme\n`;
     const entry = `${workspace}    apiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n`;
@@ -80,7 +80,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await problemsOf(top)).toEqual([`list.yaml:2:12: apiKeyEnv: ${problem}`]);
   });
 
-  test("reports all problems at once, and then clashes of entries", async () => {
+  test("reports all problems at once, and only then clashes between entries", async () => {
     const wrong = [
       "webhookUrl: chat.example/hook",
       "workspaces:",
@@ -115,9 +115,9 @@ function listOfTwo(top: object, first: object, second: object): string {
 
 describe("two entries with one address", () => {
   test.each([
-    ["the environment's", {}, {}, {}],
-    ["of a variable that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
-    ["that the second has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
+    ["from the environment", {}, {}, {}],
+    ["written in both", {}, { apiKey: SECRET }, { apiKey: SECRET }],
+    ["inherited from the top level", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
   ])("are one workspace if they share an API key: %s", async (_, top, first, second) => {
     vi.stubEnv("SAME_API_KEY", SECRET);
     const problems = await problemsOf(listOfTwo(top, first, second));
@@ -135,7 +135,7 @@ describe("two entries with one address", () => {
   });
 });
 
-test("the workspaces that a program passes are checked like the list of a file", () => {
+test("workspaces passed by a program are checked like a list in a file", () => {
   const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
   expect(checkWorkspaces([sound])).toStrictEqual([sound]);
   const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
