@@ -72,7 +72,7 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
 
 /** Expects that axe-core finds nothing serious or critical; otherwise prints the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  // "Legacy" mode opens no second page for findings in frames; this page has no frames.
+  // "Legacy" mode does not open a second page to collect findings from frames; this page has none.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options(RULES)

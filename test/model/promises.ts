@@ -22,7 +22,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
   "preview and refresh write nothing": (_world, { command, writes }) =>
     command !== "up" && command !== "destroy" && writes.length > 0 && "they did",
 
-  "after an up that could see it, a webhook is as declared": (world, seen) => {
+  "an up that could notice a change leaves the webhook as declared": (world, seen) => {
     const declared = world.program.get(seen.workspace);
     if (!isDone(seen, "up") || !declared || !couldSee(world, seen)) return false;
     const { registration, stored } = seen.after;

@@ -17,7 +17,7 @@ const MUTANTS = {
   "does not wait for the disk": ["synchronous = FULL", "synchronous = OFF"],
 } as const;
 
-/** A system call. `begun` and `ended` are its places in the trace. */
+/** A system call. `begun` and `ended` are where it begins and ends in the trace. */
 interface SystemCall {
   name: string;
   /** The file or socket. */

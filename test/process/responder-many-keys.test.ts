@@ -16,7 +16,7 @@ const makeKeys = (): string[] =>
   Array.from({ length: WORKSPACES }, () => randomBytes(32).toString("base64url"));
 
 const [first, second, third] = [makeKeys(), makeKeys(), makeKeys()];
-/** A secret in the query of a target that is not a verification key. */
+/** A secret other than a verification key: the token in a forwarding target's query. */
 const TARGET_TOKEN = "token-of-the-target-0123456789";
 const secrets = [...first, ...second, ...third, TARGET_TOKEN];
 

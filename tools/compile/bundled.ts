@@ -47,7 +47,7 @@ export interface NpmPackage {
   integrity?: string;
 }
 
-/** The entry of a package in a bill of materials. */
+/** A package's entry in a bill of materials. */
 export function componentOf({ name, version, license, integrity }: NpmPackage) {
   const content = Buffer.from(integrity?.slice("sha512-".length) ?? "", "base64").toString("hex");
   return {

@@ -106,7 +106,7 @@ export async function flood(count: number, options: FloodOptions) {
     through: (count * 1000) / throughMs,
     behind: count - arrived,
     p99Ms: microseconds.percentile(99) / 1000,
-    /** The longest block of the responder's event loop. */
+    /** The longest time for which the responder's event loop was blocked. */
     blockMs: Number(await readFile(blocksFile, "utf8")),
     memoryMib,
     fileMib: files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20,

@@ -30,7 +30,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
 /** Sends a contact's message to bot_url; the service posts the flow's signed reply to the webhook. */
 export async function exchangeMessages({ emulator, deliveries }: Stage): Promise<void> {
   printHeading(
-    "A contact writes in acme: the chat posts to bot_url, and the webhook receives the flow's reply",
+    "A contact of acme writes: the chat posts to bot_url, and the webhook receives the flow's reply",
   );
   const { botUrl, flowApiKey } = emulator.workspace("acme");
   const text = "Where is my parcel?";
