@@ -46,7 +46,7 @@ test("axe finds nothing serious in the light theme, on a wide page with all part
   await expectNoFindingsIn(page, "open-faults");
 });
 
-test("axe finds nothing serious in the dark theme at 360 pixels, where nothing is cut off", async () => {
+test("axe finds nothing serious in the dark theme at 360 pixels, and nothing is cut off", async () => {
   const { page } = await openInbox(service.emulator, {
     colorScheme: "dark",
     viewport: { width: 360, height: 800 },

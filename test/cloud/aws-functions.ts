@@ -112,7 +112,7 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
   return { body, headers };
 }
 
-/** Messages of a queue, as Lambda passes them to a function, with the fields that it reads. */
+/** A queue's messages as Lambda passes them, with the fields that the function reads. */
 export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
   Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index) => {
     const attributes = {
