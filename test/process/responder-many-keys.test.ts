@@ -70,7 +70,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
   });
 });
 
-/** On SIGUSR2, writes to stderr the CPU time of the longest turn of the event loop since the last signal. */
+/** On SIGUSR2, writes to stderr the CPU time of the event loop's longest turn since the last signal. */
 const HOOK = `
   const cpuMs = () => {
     const { user, system } = (process.threadCpuUsage ?? process.cpuUsage).call(process);
