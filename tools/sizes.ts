@@ -1,13 +1,13 @@
 /**
- * `npm run sizes`, a step of `npm run check`: the lines of each room beside its budget. A room that is over
- * it by more than 5% fails.
+ * `npm run sizes`, a step of `npm run check`: prints each room's lines beside its budget. Fails if a
+ * room exceeds it by more than 5%.
  */
 import { execa } from "execa";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The share of its budget by which a room may exceed it, so that one more honest line does not fail. */
+/** The fraction by which a room may exceed its budget, so that one more justified line does not fail. */
 const SLACK = 0.05;
 
 /**

@@ -28,7 +28,7 @@ describe("npm start", () => {
       /^ {2}acme {5}status verified {2}bot_url http:\/\/127\.0\.0\.1:\d+\/api\/apichat\/\w+$/,
       /^ {2}initech {2}status verified {2}bot_url http/,
       '  "Where is my parcel?" sent; the service responded with 200',
-      /^ {2}a reply with the buttons Text, .* arrived, and the endpoint accepted it; .* verified with the key of acme$/,
+      /^ {2}a reply with the buttons Text, .* arrived, and the endpoint accepted it; .* with acme's key$/,
       "$ pulumi refresh --yes --skip-preview",
       "  ~ globex [diff: ~webhookUrl]",
       "$ pulumi preview --diff",
