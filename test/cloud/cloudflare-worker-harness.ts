@@ -13,9 +13,7 @@ export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex")
 export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
-  /**
-   * Whether to replay dead letters, like the program's `replayDeadLetters`. Default: send them to `/dead-letters`.
-   */
+  /** Like the program's `replayDeadLetters`. By default, dead letters are sent to `/dead-letters`. */
   replay?: boolean;
   /** The number of retries of a queue. Default: 2. */
   maxRetries?: number;

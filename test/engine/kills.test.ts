@@ -113,7 +113,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 
-  test("after one Ctrl-C, the dynamic provider completes its call and the plugin aborts it; no lock is left", async () => {
+  test("after Ctrl-C, the dynamic provider completes its call and the plugin aborts it; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

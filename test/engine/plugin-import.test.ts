@@ -65,7 +65,7 @@ test("an import sets nothing before the program has the key", async () => {
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });
 
-test("an up that imports records an added key and can change other inputs, and get reads the registration", async () => {
+test("an up that imports records an added key and can change other inputs; get reads the registration", async () => {
   const before = scene.emulator.requests.length;
   const properties = {
     baseUrl: baseUrl("globex"),

@@ -232,7 +232,7 @@ export async function expectRecovery(world: World): Promise<void> {
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose resource belongs to another workspace in the state; only --replace moves a webhook. */
+/** The workspaces whose resource belongs to another workspace in the state; only --replace moves it. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]

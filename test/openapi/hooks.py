@@ -57,7 +57,7 @@ def title_as_content(body):
 
 
 def key_that_works(body):
-    """Gives three requests in four the right key in place of the generated one; the others must be rejected."""
+    """Gives three requests in four the right key instead of the generated one; the rest must be rejected."""
     given = body.get("ChaveApi", "none")
     if given == "" or not isinstance(given, str) or one_in(4, body):
         return body

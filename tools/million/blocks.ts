@@ -1,4 +1,4 @@
-/** Preloaded into a responder. At exit, writes the longest time that its event loop was blocked (ms) to a file. */
+/** Preloaded into a responder. At exit, writes the longest time that its event loop was blocked, in ms. */
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
