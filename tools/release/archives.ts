@@ -24,8 +24,8 @@ import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The archive's programs: the plugin, and the command line, which may be started through a link. `folder` is a
- * shell expression for their folder.
+ * The archive's programs: the plugin, and the command line, which may be started through a link. `folder` is
+ * a shell expression for their folder.
  */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
