@@ -1,6 +1,6 @@
 /**
- * The rules between the rooms of the package. Imports point one way: a room imports only what stands below it
- * here. There are no cycles; a type-only import counts like any other.
+ * The import rules between the package's rooms. Imports point one way: a room imports only from the rooms
+ * below it in this list. There are no cycles; a type-only import counts like any other.
  */
 const storeys = [
   ["cli"],
@@ -25,11 +25,11 @@ const folders = (names) => `^(?:provider/)?(?:${names.join("|")})/`;
 /** The entry files of the modules. */
 const doors = [
   "^provider/[^/]+/index\\.ts$",
-  // What is not published, of a room whose index.ts is an entry of the package.
+  // The unpublished part of a room whose index.ts is an entry of the package.
   "^provider/(?:client|diagnosis|emulator|responder)/internal\\.ts$",
-  // What the provider process needs of a resource, and a program does not.
+  // The part of a resource that the provider process needs and a program does not.
   "^provider/(?:handshake-responder|verification-key|webhook)/provider\\.ts$",
-  // The command line of a fleet, which the fleet's entry adds.
+  // A fleet's command line, which the fleet's entry adds.
   "^provider/cli/fleet/program\\.ts$",
   "^provider/emulator/(?:names|open-points)\\.ts$",
   "^provider/registration/(?:borrow|named)\\.ts$",
@@ -41,7 +41,7 @@ export default {
   forbidden: [
     {
       name: "no-cycles",
-      comment: "Two files that need each other are one file, or lack a third that both import.",
+      comment: "Merge two files that need each other, or move what both need into a third.",
       severity: "error",
       from: {},
       to: { circular: true },
@@ -50,14 +50,14 @@ export default {
       name: `upwards-from-${storey.join("-and-")}`,
       comment: "Imports point one way; what two rooms share belongs below both, mostly in lib/.",
       severity: "error",
-      // An entry of the package adds its command line to its room, and nothing in provider/ imports it.
+      // This entry adds the command line to the fleet's room, and nothing in provider/ imports it.
       from: { path: folders(storey), pathNot: "^provider/fleet/entry\\.ts$" },
       to: { path: folders(storeys.slice(0, index + 1).flat()) },
     })),
     {
       name: "doors",
       comment:
-        "Modules import only the entry files of other modules; each one except index.ts says why it exists.",
+        "Modules import only the entry files of other modules; each one but index.ts says why it exists.",
       severity: "error",
       from: { path: "^provider/([^/]+)" },
       to: {
@@ -67,8 +67,7 @@ export default {
     },
     {
       name: "light-program",
-      comment:
-        "What a Pulumi program or the engine's provider process loads, now or later, needs none of these.",
+      comment: "A Pulumi program and the engine's provider process must not load these, even indirectly.",
       severity: "error",
       from: { path: "^provider/(?:index|dynamic)\\.ts$" },
       to: {
@@ -78,14 +77,14 @@ export default {
     },
     {
       name: "product-to-workshop",
-      comment: "The package holds neither tools/ nor test/.",
+      comment: "The package contains neither tools/ nor test/.",
       severity: "error",
       from: { path: "^(?:provider|schema)/" },
       to: { path: "^(?:tools|test|examples)/" },
     },
     {
       name: "tools-to-test",
-      comment: "Tests test the tools and use them; what both need is in tools/lib/.",
+      comment: "Tests import tools, never the reverse; code that both need is in tools/lib/.",
       severity: "error",
       from: { path: "^tools/" },
       to: { path: "^test/" },

@@ -120,7 +120,7 @@ async function unless(isDone, title, work) {
 }
 
 /**
- * Returns false if the work fails with this code of the file system.
+ * Returns false if the work fails with this file-system error code.
  * @type {(work: () => unknown, code: string) => boolean}
  */
 function succeeds(work, code) {

@@ -5,7 +5,7 @@ import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";
 interface Suite {
   /** What `tools/setup.mjs` prepares in addition to the build. */
   setup?: readonly string[];
-  /** The last one receives the arguments after the suite's name. */
+  /** The last command receives the arguments after the suite's name. */
   commands: readonly (readonly string[])[];
 }
 
@@ -23,7 +23,7 @@ const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
 const WITH_YAML = ["--engine", "--languages", "yaml"];
 
-/** npm keeps each Node in its cache. The install script of the package fetches the binary of this platform. */
+/** npm keeps each Node in its cache. The package's install script fetches this platform's binary. */
 const onNode = (line: string): Suite => ({
   setup: WITH_YAML,
   commands: [

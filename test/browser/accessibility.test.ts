@@ -46,7 +46,7 @@ test("axe finds nothing serious in the light theme, on a wide page with all part
   await expectNoFindingsIn(page, "open-faults");
 });
 
-test("axe finds nothing serious in the dark theme at 360 pixels, where nothing is cut off", async () => {
+test("axe finds nothing serious in the dark theme at 360 pixels, and nothing is cut off", async () => {
   const { page } = await openInbox(service.emulator, {
     colorScheme: "dark",
     viewport: { width: 360, height: 800 },
@@ -72,7 +72,7 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
 
 /** Expects that axe-core finds nothing serious or critical; otherwise prints the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  // "Legacy" mode opens no second page for findings in frames; this page has no frames.
+  // "Legacy" mode does not open a second page to collect findings from frames; this page has none.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options(RULES)

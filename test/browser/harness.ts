@@ -29,7 +29,7 @@ export interface Service {
   endpoint: Endpoint;
 }
 
-/** Starts both, and registers the endpoint as a program does, with a handshake. */
+/** Starts both, and registers the endpoint with a handshake, as a program does. */
 export async function startService(options: EmulatorOptions = {}): Promise<Service> {
   const workspaces = [{ name: "acme", apiKey: API_KEY, botCode: "bot-acme" }];
   const [emulator, endpoint] = await Promise.all([
@@ -42,7 +42,7 @@ export async function startService(options: EmulatorOptions = {}): Promise<Servi
   return { emulator, acme, endpoint };
 }
 
-/** Sets the webhook of a workspace over the registration interface. */
+/** Sets a workspace's webhook through the registration interface. */
 export async function registerAt(
   { baseUrl, apiKey }: Pick<Workspace, "baseUrl" | "apiKey">,
   webhookUrl: string,
@@ -52,8 +52,8 @@ export async function registerAt(
 }
 
 /**
- * The live page. A test fails if `problems` is not empty at its end: it lists everything that the browser
- * reported.
+ * The live page. `problems` lists everything that the browser reported; a test fails if it is not empty when
+ * the test ends.
  */
 export interface Inbox {
   page: Page;
@@ -80,7 +80,7 @@ export async function openInbox(
   return inbox;
 }
 
-/** Starts the service and opens the page, with `begun` in a new conversation. */
+/** Starts the service and opens the page, in a new conversation if `begun` is set. */
 export async function openService(
   options: EmulatorOptions = {},
   { begun = false, ...inboxOptions }: BrowserContextOptions & { begun?: boolean } = {},
@@ -105,13 +105,13 @@ export async function begin(page: Page, { id = "5511999990001", name = "Maria So
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Writes a text as the contact. */
+/** Sends a text as the contact. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("content").fill(text);
   await page.getByTestId("send").click();
 }
 
-/** The exchanges of a kind, optionally only those with a text in their line. */
+/** The exchanges of a kind; with `text`, only those whose line contains it. */
 export function exchangesOf(page: Page, kind: string, text = ""): Locator {
   const summary = page.locator("summary").filter({ hasText: text });
   return page.locator(`[data-testid=exchange][data-kind=${kind}]`).filter({ has: summary });
@@ -141,13 +141,13 @@ const REPORT_VIOLATIONS = `
     apichatViolation([effectiveDirective, blockedURI, sample].join(" ")));
 `;
 
-/** Uncaught errors, errors and warnings of the console, violations of the policy, dialogs, and calls of the alarm. */
+/** Collects uncaught errors, console errors and warnings, policy violations, dialogs and alarm calls. */
 async function watchProblems(page: Page): Promise<string[]> {
   const problems: string[] = [];
   page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
-    // A missing medium is visible on the page; a missing file of the page is a problem.
+    // The page shows that a medium is missing; if one of its own files is missing, that is a problem.
     if (message.text().startsWith("Failed to load resource") && isMedium(message.location().url)) return;
     problems.push(`console: ${message.text()} (${message.location().url})`);
   });

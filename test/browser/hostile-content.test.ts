@@ -20,7 +20,7 @@ async function expectHarmless({ page, problems }: Inbox): Promise<void> {
   expect(problems).toEqual([]);
 }
 
-test("text stays text: in names, messages, buttons, cards, errors, exchanges and faults", async () => {
+test("text stays text in names, messages, buttons, cards, errors, exchanges and faults", async () => {
   const media = await startEndpoint();
   media.answerWith((_, response) => void response.writeHead(404).end(HOSTILE));
   const opened = await openService({ flow: hostileFlow(hostilePath(media.url)) });
@@ -28,7 +28,7 @@ test("text stays text: in names, messages, buttons, cards, errors, exchanges and
   await begin(page, { id: HOSTILE, name: HOSTILE });
   await write(page, HOSTILE);
   await expectSoon(() => page.getByTestId("message").count()).toBe(8);
-  // Of the contact, and of the flow's text and two templates.
+  // The contact's message, and the flow's text and two templates.
   expect(await page.locator("article .words").allInnerTexts()).toEqual(Array(4).fill(HOSTILE));
   expect(await page.getByTestId("conversations").innerText()).toContain(HOSTILE);
   await page.locator("article[data-kind=button_template]").getByTestId("postback").click();
@@ -55,7 +55,7 @@ test("text stays text: in names, messages, buttons, cards, errors, exchanges and
   await expectHarmless({ page, problems });
 });
 
-test("an address other than an http or https URL never becomes a link or a medium", async () => {
+test("an address that is not an http or https URL never becomes a link or a medium", async () => {
   const { page, problems } = await openService({ flow: "echo" }, { begun: true });
   await write(page, "Oi");
   await expectSoon(() => page.getByTestId("message").count()).toBe(2);

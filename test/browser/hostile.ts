@@ -32,7 +32,7 @@ export const HOSTILE_ADDRESSES = [
   "http:relative",
 ];
 
-/** A valid address that would end an attribute. */
+/** A valid address whose quote would end an attribute. */
 export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
 
 /** Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once more". */
@@ -59,7 +59,7 @@ export function hostileFlow(address: string): Flow {
   };
 }
 
-/** Puts an address into every place where a message has one, in the form of the control API. */
+/** Puts an address into every field of a message that takes one, in the control API's form. */
 export function messagesWith(address: string, index: number): object[] {
   const kinds = ["image", "audio", "video", "file"];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };

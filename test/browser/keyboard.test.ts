@@ -46,7 +46,7 @@ test("the keyboard alone starts a conversation, writes, presses a button and ins
   await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
 });
 
-/** Presses Tab until the element has the focus. */
+/** Presses Tab until the element has focus. */
 async function tabTo(page: Page, element: Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {
     if (await hasFocus(page, element)) return;

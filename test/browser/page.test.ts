@@ -36,7 +36,7 @@ test("a draft survives a lost connection, and the page shows the state of a rest
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
-test("a workspace shows its old conversations and deliveries, in spite of many newer ones", async () => {
+test("a workspace shows its old conversations and deliveries, even after many newer ones", async () => {
   const { emulator, acme } = await startService({ flow: "echo" });
   const globex = emulator.addWorkspace({ name: "globex", apiKey: API_KEY });
   const say = (workspace: typeof acme, content: string, conversation: number): Promise<unknown> =>
@@ -60,7 +60,7 @@ test("a workspace shows its old conversations and deliveries, in spite of many n
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
 
-  // A list of all workspaces would begin with acme's.
+  // A list for all workspaces would begin with acme's conversations.
   const ofGlobex = page.waitForRequest(/conversations\?workspace=globex/);
   await page.getByTestId("workspaces").getByRole("button", { name: "globex" }).click();
   await ofGlobex;
@@ -76,7 +76,7 @@ test("a newly chosen flow replies from then on", async () => {
   await page.locator("article[data-kind=button_template]").waitFor();
 });
 
-test("a reset empties the page, and keeps workspace and registration", async () => {
+test("a reset empties the page, but keeps the workspace and its registration", async () => {
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   await write(page, "Oi");
   await page.getByRole("button", { name: "delivered" }).click();

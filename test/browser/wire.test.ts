@@ -16,7 +16,7 @@ import {
   type Service,
 } from "./harness.ts";
 
-/** The page with a delivery that was accepted. */
+/** Opens the page with an accepted delivery. */
 async function openDelivery(): Promise<Service & Inbox> {
   const opened = await openService({ flow: "echo", deliveryEncoding: "php" }, { begun: true });
   await write(opened.page, "Olá");
@@ -38,7 +38,7 @@ test("a failed handshake is shown live with its reason", async () => {
   expect(await page.getByTestId("workspaces").innerText()).toContain("verified");
 });
 
-test("a fault injected on the page fails one delivery, and is then spent", async () => {
+test("a fault injected on the page makes one delivery fail, and is then used up", async () => {
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   const opener = page.getByTestId("open-faults");
   await opener.click();
@@ -67,7 +67,7 @@ test("a fault injected on the page fails one delivery, and is then spent", async
   await exchangesOf(page, "delivery", "valid signature").and(page.locator("[data-outcome=good]")).waitFor();
 });
 
-test("a delivery shows its body indented, and is resent, and saved with the masks of the page", async () => {
+test("a delivery shows its body indented, is saved with the page's masks, and can be resent", async () => {
   const { page, acme, emulator, endpoint } = await openDelivery();
   const exchange = await unfold(exchangesOf(page, "delivery"));
   const shown = await exchange.getByTestId("body").first().textContent();
@@ -100,7 +100,7 @@ test("keys are masked everywhere until they are revealed", async () => {
   await expectShown(page, secrets, []);
 });
 
-test("keys that arrive after they were hidden again are not shown", async () => {
+test("keys that arrive after the user has hidden them again are not shown", async () => {
   const { page } = await openDelivery();
   const hidden = Promise.withResolvers<void>();
   await page.route(/\/handshakes\?.*reveal=true/, (route) => hidden.promise.then(() => route.continue()));
@@ -114,7 +114,7 @@ test("keys that arrive after they were hidden again are not shown", async () => 
   hidden.resolve();
   await (await request.response())?.finished();
   await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))");
-  // Including the text of closed folds.
+  // textContent includes the text of closed folds.
   const text = await page.locator("body").textContent();
   expect([API_KEY, VERIFICATION_KEY].filter((key) => text?.includes(key))).toEqual([]);
 });

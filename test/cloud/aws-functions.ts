@@ -33,7 +33,7 @@ const bundler = (await import(
   /* @vite-ignore */ new URL("../../examples/aws/bundle.ts", import.meta.url).href
 )) as { bundle: (path: string) => string };
 
-/** The source of a function's bundle, as the example's program deploys it. */
+/** The bundled source of a function, as the example's program deploys it. */
 export const bundleFunction = (name: "receive" | "forward"): string => bundler.bundle(`lambda/${name}.ts`);
 
 /** A deployed function: one instance, in its own process, until the file's tests have finished. */
@@ -80,7 +80,7 @@ async function startFunction(
       const [outcome] = (await Promise.race([answered, ended])) as [
         { result: Result; error?: Error } | number,
       ];
-      if (typeof outcome !== "object") throw new Error(`the function has ended:\n${output}`);
+      if (typeof outcome !== "object") throw new Error(`the function's process exited:\n${output}`);
       if (outcome.error) throw Object.assign(new Error(), outcome.error);
       return outcome.result;
     },
@@ -112,7 +112,7 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
   return { body, headers };
 }
 
-/** Messages of a queue, as Lambda passes them to a function, with the fields that it reads. */
+/** A queue's messages as Lambda passes them, with the fields that the function reads. */
 export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
   Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index) => {
     const attributes = {

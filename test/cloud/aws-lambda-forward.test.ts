@@ -77,7 +77,7 @@ describe("the forwarding function", () => {
     [10, {}, 300],
     [1, { "retry-after": "120" }, 120],
     [1, { "retry-after": "1000000" }, 3_600],
-  ])("waits after attempt %i with the headers %j for %i s", async (receiveCount, headers, seconds) => {
+  ])("after attempt %i with response headers %j, waits %i s", async (receiveCount, headers, seconds) => {
     answerWith(() => 503, headers);
     expect(failedIndexes(await consume([message("d1", "7")], receiveCount))).toEqual([0]);
     expect(aws.visibilityChanges).toEqual([
@@ -85,7 +85,7 @@ describe("the forwarding function", () => {
     ]);
   });
 
-  // unit/server/forward-request.test.ts has every status.
+  // unit/server/forward-request.test.ts tests every status.
   test("retries after a redirect, without following it", async () => {
     answerWith(() => 307, { location: `${target.url}/elsewhere` });
     expect(failedIndexes(await consume([message("d1", "7")]))).toEqual([0]);
@@ -100,7 +100,7 @@ describe("the forwarding function", () => {
     expect(idsAtTarget()).toEqual(["d1", "d2"]);
   });
 
-  test("receives only the dead letter again if it cannot be queued", async () => {
+  test("receives only the rejected delivery again if it cannot be queued as a dead letter", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);

@@ -38,7 +38,7 @@ function handshake(token: string): SentRequest {
 /** The function reads the keys again at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // A second by the function's clock; on a busy machine, it starts later than the endpoint's.
+  // The function's second starts when it gets the response: on a busy machine, long after the request.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -57,7 +57,7 @@ describe("the receiving function", () => {
     expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
   });
 
-  test("queues a delivery with its bytes, end-to-end headers, an id, and the conversation as group", async () => {
+  test("queues a delivery with its bytes, end-to-end headers, an id, and its conversation as the group", async () => {
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
     const [message] = aws.messages;
     const queued = JSON.parse(message?.MessageBody ?? "");
@@ -90,7 +90,7 @@ describe("the receiving function", () => {
     await expect.poll(() => receive.output()).toContain("The queue did not accept a delivery: AccessDenied");
   });
 
-  test("accepts at most 700 KiB, which fit into a message of 1 MiB", async () => {
+  test("accepts at most 700 KiB, which fits into a message of 1 MiB", async () => {
     const body = `{"conv_id":1,"text":"${randomBytes(BODY_LIMIT_BYTES).toString("hex")}`;
     const largest = `${body.slice(0, BODY_LIMIT_BYTES - 2)}"}`;
     expect(Buffer.byteLength(largest)).toBe(BODY_LIMIT_BYTES);
@@ -98,7 +98,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
   });
 
-  test("reads the keys at most once a second, after wrong signatures, and keeps those that it has", async () => {
+  test("after a wrong signature, rereads the keys at most once a second; if that fails, keeps them", async () => {
     await untilKeysMayBeReadAgain(aws);
     const before = aws.parameterReads.length;
     const startedMs = Date.now();
@@ -115,7 +115,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(BYTES, "wrong"))).toMatchObject({ statusCode: 401 });
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
 
-    // Without a restart.
+    // New keys take effect without a restart.
     await untilKeysMayBeReadAgain(aws);
     aws.parameters.set(KEYS_PARAMETER, derivation("2026-12", "2026-09"));
     expect(await request(await signDelivery(BYTES, NEXT_KEY))).toMatchObject({ statusCode: 200 });

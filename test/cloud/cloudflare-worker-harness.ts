@@ -13,9 +13,7 @@ export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex")
 export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
-  /**
-   * Whether to replay dead letters, as `replayDeadLetters` of the program does. Default: send them to `/dead-letters`.
-   */
+  /** Like the program's `replayDeadLetters`. By default, dead letters are sent to `/dead-letters`. */
   replay?: boolean;
   /** The number of retries of a queue. Default: 2. */
   maxRetries?: number;
@@ -31,7 +29,7 @@ const GRAVEYARD = `export default {
 };`;
 
 /**
- * Runs the example's bundle in workerd, with the queues of the program, on a loopback socket. Also returns
+ * Runs the example's bundle in workerd, with the program's queues, on a loopback socket. Also returns
  * its log.
  */
 export async function startWorker({ target, replay = false, maxRetries = 2 }: StartOptions) {
@@ -77,7 +75,7 @@ function bindWorkspaces(target: string): Record<string, string> {
   return { KEY_SEED: SEED, ROTATIONS: JSON.stringify(ROTATIONS), ...Object.fromEntries(workspaces) };
 }
 
-/** Calls the example's own function, as its program does. */
+/** Bundles the Worker with the example's own function, as its program does. */
 async function bundleWorker(): Promise<string> {
   // Not a static import: the example is a CommonJS program, which the tests' compiler options reject.
   const path = new URL("../../examples/cloudflare/bundle.ts", import.meta.url).href;

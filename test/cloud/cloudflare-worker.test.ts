@@ -52,7 +52,7 @@ describe("the bundle in workerd", () => {
     return fetch(request);
   };
 
-  test("accepts the earlier key of a workspace, but not the key of a different workspace", async () => {
+  test("accepts a workspace's earlier key, but not another workspace's key", async () => {
     const url = urlOf("acme");
     const [globexKey = ""] = KEYS.globex;
     expect((await fetch(createHandshake({ verificationKey: earlierAcmeKey, url }))).status).toBe(200);
@@ -100,7 +100,7 @@ describe("the bundle in workerd", () => {
     expect(worker.logs.at(-1)).toContain("acme: the queue did not accept a delivery: ");
   });
 
-  // unit/server/forward-request.test.ts has every status.
+  // unit/server/forward-request.test.ts tests every status.
   test("retries later under the same id after a redirect, without following it", async () => {
     target.answers.push({ status: 302, headers: { location: "/elsewhere" } });
     expect((await deliver("{}")).status).toBe(200);
@@ -142,7 +142,7 @@ describe("the bundle in workerd", () => {
   });
 });
 
-test("replayed dead letters keep their id, and are not lost if the replay fails", async () => {
+test("replayed dead letters keep their ids, and are not lost if the replay fails", async () => {
   const worker = await startWorker({ target: target.url, replay: true, maxRetries: 0 });
   try {
     target.answers.push({ status: 422 }, { status: 500 });

@@ -26,7 +26,7 @@ export interface Program {
   find: (type: string, name: string) => Declared;
 }
 
-/** Runs the program of the example for a cloud on Pulumi's mocks. */
+/** Runs a cloud's example program on Pulumi's mocks. */
 export async function runExample(
   cloud: "aws" | "cloudflare",
   config: Record<string, string>,
@@ -54,7 +54,7 @@ const MOCKS: pulumi.runtime.Mocks = {
     return { id: `${name}-id`, state };
   },
   call: ({ token }) => {
-    throw new Error(`${token}: this program should call no function`);
+    throw new Error(`${token}: this program should not call functions`);
   },
 };
 

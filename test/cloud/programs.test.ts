@@ -8,7 +8,7 @@ const DAY_SECONDS = 86_400;
 /** Everything that a resource depends on, directly or indirectly, as `<type>::<name>`. */
 function allDependencies({ find }: Program, { dependencies }: { dependencies: string[] }): string[] {
   const seen = new Set(dependencies);
-  // The loop reaches what it adds.
+  // The loop also visits the elements that it adds.
   for (const id of seen) {
     const [type = "", name = ""] = id.split("::");
     for (const one of find(type, name).dependencies) seen.add(one);
@@ -70,7 +70,7 @@ describe("the program of examples/aws", () => {
     },
   );
 
-  test("the keys rotate with the configuration, and are only in an encrypted parameter", () => {
+  test("the keys rotate with the configuration, and appear only in an encrypted parameter", () => {
     expect(program.find(KEY, "apichat").inputs).toMatchObject({
       derivedFrom: { secret: SEED },
       subject: "dev",
@@ -165,7 +165,7 @@ describe("the program of examples/cloudflare", () => {
     expect(program.find(CONSUMER, "replay").inputs).toMatchObject(replay);
   });
 
-  test("reports every wrong workspace in one error", async () => {
+  test("reports every invalid workspace in one error", async () => {
     const wrong = { "not-a-name": WORKSPACES.acme, globex: { baseUrl: "platform.example" }, initech: null };
     const failing = runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME, workspaces: JSON.stringify(wrong) });
     await expect(failing).rejects.toThrow(

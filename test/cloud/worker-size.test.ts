@@ -11,7 +11,7 @@ export default {
 };
 `;
 
-test("a Worker with the responder has at most 6 KiB, minified and gzipped", async () => {
+test("a Worker with the responder is at most 6 KiB, minified and gzipped", async () => {
   const { outputFiles } = await build({
     stdin: { contents: WORKER, resolveDir: root, sourcefile: "worker.js" },
     ...({ bundle: true, minify: true, write: false, format: "esm", target: "es2024" } as const),

@@ -21,13 +21,13 @@ export interface ContractRequest {
   headers?: readonly (readonly [name: string, value: string])[];
   /** Default: none. */
   body?: string | Uint8Array;
-  /** The key that signs the body. Default: no signature. */
+  /** How the body is signed. Default: no signature. */
   signed?: {
     /** Default: {@link KEY}. */
     key?: string;
     /** The bytes to sign instead of the body. */
     body?: string | Uint8Array;
-    /** Returns the signatures to send, each in its own header, made from the right one. */
+    /** Turns the correct signature into those to send, each in its own header. */
     as?: (signature: string) => readonly string[];
     /** Default: X-Hub-Signature-256. */
     header?: string;
@@ -46,7 +46,7 @@ export interface ContractOptions {
   isUnavailable?: boolean;
 }
 
-/** The response, and the arguments of the program's functions. */
+/** The response, and the arguments passed to the program's functions. */
 export interface ContractExpectation {
   status: number;
   /** Required headers, in addition to those of every response of this kind. */

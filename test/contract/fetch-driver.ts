@@ -39,7 +39,7 @@ function breakOff(body: Uint8Array): ReadableStream<Uint8Array> {
   let isSent = false;
   return new ReadableStream({
     pull(controller) {
-      if (isSent) return controller.error(new Error("the sender has left"));
+      if (isSent) return controller.error(new Error("the sender has disconnected"));
       isSent = true;
       controller.enqueue(half);
     },

@@ -3,7 +3,7 @@ import { lambdaEvents, type SentRequest as SentToAws } from "../support/lambda-e
 import type { LambdaFront } from "./contract-case.ts";
 import { describeResponderContract, type ReceivedAnswer, type SentRequest } from "./responder-contract.ts";
 
-/** These triggers pass every body as base64; the others pass text as it is. */
+/** These triggers pass every body as base64; the others pass text unchanged. */
 const BINARY_FRONTS: readonly LambdaFront[] = ["function URL"];
 
 for (const front of Object.keys(lambdaEvents) as LambdaFront[]) {

@@ -90,7 +90,7 @@ async function toSent(request: ContractRequest): Promise<SentRequest> {
   return { method, target, headers: [...headers, ...signatures], body, transfer };
 }
 
-/** Signs as section 5 says, with WebCrypto: the code under test must not compute the expected signature. */
+/** Signs as section 5 specifies, with WebCrypto, so that the code under test is not used. */
 async function computeSignature(key: string, body: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);

@@ -62,7 +62,7 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
     expect(vectors.deliveries.map((vector) => Buffer.byteLength(bodyOf(vector)))).toContain(1024 * 1024);
   });
 
-  it("has one delivery of each kind, equal to those of createDelivery", async () => {
+  it("has one delivery of each kind, equal to createDelivery's", async () => {
     const kinds = ["text", "image", "audio", "video", "file", "button_template", "generic_template"] as const;
     for (const kind of kinds) {
       const made = await createDelivery(kind, { verificationKey: keys.current });

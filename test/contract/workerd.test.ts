@@ -19,13 +19,13 @@ it("runs in workerd, on its WebCrypto", async () => {
 });
 
 it.each(DERIVED)(
-  "derives the same keys as the other runtimes, vector %#",
+  "derives the same keys as the other runtimes for vector %#",
   async (seed, subject, rotations, keys) => {
     expect(await deriveVerificationKeys(seed, { subject, rotations })).toEqual(keys);
   },
 );
 
-it("lets work continue after the response, by the context of the Worker", async () => {
+it("lets work continue after the response, through the Worker's context", async () => {
   const done: string[] = [];
   const work = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 20));

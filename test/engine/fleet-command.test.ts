@@ -46,7 +46,7 @@ test("after Ctrl-C, calls in progress are recorded, and the next up does only th
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
-  // The service completes accepted calls, although no client waits for the response.
+  // The service completes accepted calls even though no client waits for the response.
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;

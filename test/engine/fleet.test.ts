@@ -26,7 +26,7 @@ const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** Has a URL with a secret in its query, and its API key in the list. The others use the environment's. */
+/** Has a secret in its URL's query, and its API key in the list. The others use the environment's key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
@@ -90,7 +90,7 @@ async function run<Report>(
   return report;
 }
 
-/** The fleet's stacks with a state. The folder does not exist before the first. */
+/** The fleet's stacks with a state. The folder does not exist before the first one. */
 async function deployedStacks(): Promise<string[]> {
   const files = await readdir(join(scene.backend.folder, ".pulumi/stacks/apichat-fleet")).catch(() => []);
   return files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -".json".length));
@@ -119,7 +119,7 @@ test("up registers every workspace with its own key, and writes the index of bot
   expect(await readBotUrls()).toEqual(botUrlsOf(FIRST));
 });
 
-test("up with refresh adds, removes and repairs, and fails for a takeover", async () => {
+test("up with refresh adds, removes and repairs webhooks, and fails on a takeover", async () => {
   scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
   scene.emulator.workspace(gone).removeRegistration();
   scene.emulator.workspace(taken).takeOver(STRANGER);
@@ -136,7 +136,7 @@ test("up with refresh adds, removes and repairs, and fails for a takeover", asyn
   expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
 });
 
-test("a rotation sets each webhook once in its wave, including those that the up has skipped", async () => {
+test("a rotation sets each webhook once in its wave, including those that the up skipped", async () => {
   scene.emulator.workspace(taken).removeRegistration();
   const count = scene.emulator.requests.length;
   const rotation = "2026-12";

@@ -83,7 +83,7 @@ test("a responder starts in the up that verifies webhooks through it, and outliv
   expect(await health.json()).toEqual({ status: "ok" });
 });
 
-test("a responder has no secret in its environment, command line, log, state and output", async () => {
+test("a responder's environment, command line, log, state and output contain no secret", async () => {
   const environment = await environmentOf(started.pid);
   const allowed =
     /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
@@ -97,7 +97,7 @@ test("a responder has no secret in its environment, command line, log, state and
   expect(await stack.state()).not.toContain(token);
 });
 
-test("a responder loses and rejects no delivery during a rotation, even while set-webhook fails", async () => {
+test("a responder neither loses nor rejects a delivery during a rotation, even while set-webhook fails", async () => {
   const acme = scene.emulator.workspace("acme");
   const first = registeredKey();
   scene.emulator.injectFault({ operation: "set-webhook", every: 1, fault: { status: 400 } });
@@ -130,7 +130,7 @@ test("a responder is restarted on its port by an up with refresh after kill -9, 
   expect(await deliverTo(again.urls["acme"] ?? "", registeredKey())).toBe(200);
 });
 
-test("a responder is stopped by destroy, which keeps unforwarded deliveries and warns of them", async () => {
+test("a responder is stopped by destroy, which keeps unforwarded deliveries and warns about them", async () => {
   expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
   const { output } = await stack.destroy();
   expect(await respondersOn(scene.backend.folder)).toEqual([]);

@@ -21,7 +21,7 @@ import { findSecrets } from "../support/secrets.ts";
 
 const HOUR_MS = 3_600_000;
 const up = ["up", "--yes", "--skip-preview"] as const;
-/** Timeouts longer than each test. */
+/** Timeouts longer than any test. */
 const timeouts = { requestSeconds: 3600, readySeconds: 3600 };
 const cancel = ["cancel", "--yes"] as const;
 const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"] as const;
@@ -72,8 +72,8 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
   /**
-   * Starts an up, and waits until the service has received the set-webhook of every workspace, and has
-   * changed what it should.
+   * Starts an up, and waits until the service has received every workspace's set-webhook, and has made the
+   * changes that it should.
    */
   const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
     await declare(urlOf);
@@ -113,7 +113,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 
-  test("after one Ctrl-C, the dynamic provider completes its call, the plugin aborts it; no lock is left", async () => {
+  test("after Ctrl-C, the dynamic provider completes its call and the plugin aborts it; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

@@ -56,7 +56,7 @@ const declare = (changes: Record<string, Change>): void =>
     return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
   });
 
-/** The resources: the stack, four webhooks, a dependent of each, and the four inputs of acme. */
+/** The resources: the stack, four webhooks, a dependent of each, and acme's four inputs. */
 const RESOURCES = 13;
 
 const requestCount = (): number => scene.emulator.requests.length;

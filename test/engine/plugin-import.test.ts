@@ -29,7 +29,7 @@ let generated: Program;
 const baseUrl = (name: string): string => scene.emulator.workspace(name).baseUrl;
 const urlOf = (name: string): string => `${scene.endpoint.url}/${name}`;
 
-/** The generated program with other properties. */
+/** The generated program with different properties. */
 const change = ({ resources: { acme } }: Program, properties: object): Program => ({
   resources: { acme: { ...acme, properties: { ...acme.properties, ...properties } } },
 });
@@ -65,7 +65,7 @@ test("an import sets nothing before the program has the key", async () => {
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });
 
-test("an import records an added key, its up can change other inputs, and get reads the registration", async () => {
+test("an up that imports records an added key and can change other inputs; get reads the registration", async () => {
   const before = scene.emulator.requests.length;
   const properties = {
     baseUrl: baseUrl("globex"),

@@ -8,7 +8,7 @@ import { argsOf, openScene, readTree, writesSince, type Scene } from "../support
 import { createStack } from "../support/stack.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-// Each provider of a run is its own process. They share the log of the run.
+// Each provider of a run is its own process. They share the run's log.
 
 let scene: Scene;
 let project: YamlProject;
@@ -39,7 +39,7 @@ test("explicit providers reject two webhooks of one workspace, and their log con
   expect(findSecrets(logs, [API_KEY, VERIFICATION_KEY, scene.emulator.url])).toEqual([]);
 });
 
-test("explicit providers can exchange a webhook, even under a new name, and it stays until destroy", async () => {
+test("a webhook can move to another explicit provider, even under a new name, and stays until destroy", async () => {
   const { emulator } = scene;
   await declare({ first: "a" });
   await project.run("up", "--yes", "--skip-preview");

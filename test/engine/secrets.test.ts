@@ -54,7 +54,7 @@ const declare = (changes: Declaration["args"] = {}): Promise<void> =>
     { workspace: "environment", args: { apiKey: undefined, ...changes } },
     { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
   ]);
-/** The scene's own URL would contain the name of the workspace. */
+/** The scene's own URL would contain the workspace's name. */
 let webhookOfHidden: { webhookUrl: string };
 
 beforeAll(async () => {
@@ -74,8 +74,8 @@ beforeAll(async () => {
 });
 
 /**
- * Runs a command, and inspects its processes while the service delays a call of the provider. Returns how it
- * ended.
+ * Runs a command, and inspects its processes while the service delays one of the provider's calls. Returns
+ * the command's result.
  */
 const watch = async (...parameters: string[]) => {
   const before = callsOf(scene, "get-webhook").length;
@@ -102,13 +102,13 @@ test("keys, queries and secret base URLs are never in arguments, output or files
   await expectCleanBackend(scene.backend, secrets);
 });
 
-/** Properties that a transformation sets as plain strings, by the end of the resource's type. */
+/** Properties that a transformation sets as plain strings, by the last part of the resource's type. */
 const PLAIN: Record<string, object> = {
   ApiChatWebhook: { webhookVerificationKey: VERIFICATION_KEY },
   ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
-/** Returns all properties without their marks. */
+/** Registers transforms that return all properties without their secret marks. */
 function transform(): void {
   pulumi.runtime.registerResourceTransform(({ props, opts }) => ({ props: { ...props }, opts }));
   pulumi.runtime.registerStackTransformation(({ type, props, opts }) => ({

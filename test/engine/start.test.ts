@@ -30,7 +30,7 @@ describe("npm start", () => {
       '  "Where is my parcel?" sent; the service responded with 200',
       new RegExp(
         "^ {2}a reply with the buttons Text, .* arrived, and the endpoint accepted it; " +
-          "signature verified with the key of acme$",
+          "signature verified with acme's key$",
       ),
       "$ pulumi refresh --yes --skip-preview",
       "  ~ globex [diff: ~webhookUrl]",

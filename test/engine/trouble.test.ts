@@ -69,7 +69,7 @@ beforeAll(async () => {
   stack = await createStack(scene.backend, { program: async () => ({}) });
 });
 
-test("a preview reports what each create would find, and fails for a conflict", async () => {
+test("a preview reports what each create would find, and fails on a conflict", async () => {
   declare();
   const output = await stack.fails("preview");
   expect(linesUnder(output, "taken").join()).toMatch(
@@ -82,7 +82,7 @@ test("a preview reports what each create would find, and fails for a conflict", 
   );
 });
 
-test("up adopts a webhook with its URL, and fails for a conflict and a failing endpoint", async () => {
+test("up adopts a webhook with its URL, and fails on a conflict and on a failing endpoint", async () => {
   declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
   const output = await stack.fails("up", { continueOnError: true });
   expect(linesUnder(output, "taken").join()).toContain(FOREIGN.webhook_url);
@@ -106,7 +106,7 @@ test("refresh shows each change, removes missing webhooks from the state, and wr
 });
 
 test("the next preview names each changed property, with both values unless they are secret", async () => {
-  // Without onExisting, the preview fails for the conflict.
+  // Without onExisting, the preview fails on the conflict.
   declare({ taken: { onExisting: "replace" } });
   const { output, changes } = await stack.preview({ diff: true });
   expect(changes).toEqual({ same: 4, update: 3, create: 3 });

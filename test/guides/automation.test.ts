@@ -18,7 +18,7 @@ async function writeBlocks(blocks: Record<string, string>): Promise<string> {
   return folder;
 }
 
-test("the page's unit test type-checks, passes without a network, and fails for a wrong program", async () => {
+test("the page's unit test type-checks, passes without a network, and detects a wrong program", async () => {
   const start = unitTest.indexOf("const baseUrl =");
   const folder = await writeBlocks({
     "given.test.mts": unitTest,

@@ -10,7 +10,7 @@ const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // The generated SDK is not part of the package: providers.test.ts runs such a program.
+    // These import the generated SDK, which is not in the package; providers.test.ts runs such a program.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,

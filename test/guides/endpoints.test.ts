@@ -12,7 +12,7 @@ import { makeFolder } from "../support/folder.ts";
 
 type Command = [file: string, ...parameters: string[]];
 
-/** How an example of examples/endpoint-other-languages is built and started. */
+/** How an endpoint in examples/endpoint-other-languages is built and started. */
 interface Endpoint {
   /** Its folder. */
   name: string;
@@ -53,7 +53,7 @@ const folders = (process.env["PATH"] ?? "").split(delimiter);
 const inExample = (path: string): URL =>
   new URL(`../../examples/endpoint-other-languages/${path}`, import.meta.url);
 
-/** PATH for an endpoint: in Python, its packages come first. */
+/** PATH for an endpoint; a Python endpoint's packages come first. */
 async function pathFor({ name, needs }: Endpoint): Promise<string> {
   if (needs !== "python3") return folders.join(delimiter);
   const { signal } = new AbortController();
@@ -75,7 +75,7 @@ describe.each(endpoints)("The endpoint $name", (endpoint) => {
     await cp(fileURLToPath(inExample(endpoint.name)), folder, { recursive: true });
     const start = commandsIn(folder, {
       ...(process.env as Record<string, string>),
-      // Java reads the environment in the encoding of the locale.
+      // Java reads the environment in the locale's encoding.
       LC_ALL: "C.UTF-8",
       PATH: await pathFor(endpoint),
       PORT: `${port}`,

@@ -64,7 +64,7 @@ test.each(["webhook-only", "yaml/webhook-only"])(
   },
 );
 
-test("rotation registers a new key at the same URL, and accepts both", async () => {
+test("rotation registers a new key at the same URL, and both keys are accepted", async () => {
   const { baseUrl, botUrl } = workspace("rotated");
   const program = await open("rotation", {
     "apichat:baseUrl": baseUrl,
@@ -100,7 +100,7 @@ test("rotation registers a new key at the same URL, and accepts both", async () 
   expect(findSecrets(program.printed(), [API_KEY, SEED, first.key, second.key])).toEqual([]);
 });
 
-test("workspaces without a key fail, and the output contains the commands that create the keys", async () => {
+test("workspaces fails if keys are missing, and its output contains the commands that create them", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

@@ -10,7 +10,7 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 const page = readPage("docs/guide/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
 const [change = "", drift = ""] = blocksOf(chapterOf(readPage("docs/reference/resource.md"), "Drift"), "sh");
-/** The ports of the pages, which must be free. */
+/** The ports that the pages use, which must be free. */
 const PORTS = [4000, 4001, 4002];
 const CUSTOMER_PORTS = [4000, 4001, 8080];
 
@@ -22,7 +22,7 @@ async function openTerminals(ports: readonly number[]) {
   await Promise.all(ports.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
-  // As on a machine without Pulumi: `init` prints where the stack is.
+  // As on a machine without Pulumi, where `init` prints the stack's location.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);

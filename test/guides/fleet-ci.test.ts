@@ -19,7 +19,7 @@ const STACKS = ["example-0-of-2", "example-1-of-2"];
 
 const s3 = await startS3();
 
-describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files: there is no Python for S3"}`, () => {
+describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "files (no Python for S3)"}`, () => {
   let backend: Backend;
   let emulator: Emulator;
   /** The repository that each machine checks out. */
@@ -62,7 +62,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   };
 
   let machines = 0;
-  /** Returns the folder of a new machine that has checked the repository out. */
+  /** Returns the folder of a new machine that has checked out the repository. */
   const startMachine = async (): Promise<string> => {
     machines += 1;
     const folder = join(backend.folder, "machines", String(machines));
@@ -72,7 +72,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     return folder;
   };
 
-  /** Runs a job that calls fleet.yaml, on a machine for each shard at once. */
+  /** Runs a job that calls fleet.yaml, on one machine per shard, all at once. */
   const call = async (workflow: string, job: string, rotation = "", shards = ["1/2", "2/2"]) => {
     const { jobs } = await readWorkflow(workflow);
     expect(jobs[job]?.uses).toBe("./.github/workflows/fleet.yaml");
@@ -136,7 +136,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     );
   });
 
-  test("a shard fails at another run's lock and names its owner, and succeeds after pulumi cancel", async () => {
+  test("a shard fails on another run's lock, names its owner, and succeeds after pulumi cancel", async () => {
     const [stack = ""] = STACKS;
     const workspace = names.find((name) => stackOf(name, STACKS.length) === 0) ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
@@ -153,7 +153,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       ) ?? [];
     expect(cancelling).toContain(stack);
 
-    // As when a runner is lost.
+    // As if the runner were lost.
     await other.killEverything();
     emulator.clearFaults();
     await finish(`${cancelling} --yes`);

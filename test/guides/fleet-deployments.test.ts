@@ -9,7 +9,7 @@ const SECRETS = { APICHAT_API_KEY: 'the "api" key', KEY_SEED: "the seed", PULUMI
 const stackAt = (index: number): string => `/api/stacks/acme/apichat-fleet/example-${index}-of-3/deployments`;
 
 /**
- * The schedules in Pulumi Cloud: the first stack will be destroyed one day, and the second already has drift
+ * The schedules in Pulumi Cloud: the first stack has a scheduled destroy, and the second already has drift
  * detection.
  */
 const scheduled: Record<string, object[]> = {
@@ -40,7 +40,7 @@ test("deployments.ts prints the settings of each stack, with secrets by name", a
   expect(findSecrets(stdout, Object.values(SECRETS))).toEqual([]);
 });
 
-test("with --apply it sets Deployments, removes schedules that destroy, and adds drift detection", async () => {
+test("with --apply it configures Deployments, removes scheduled destroys, and adds drift detection", async () => {
   const cloud = await startServer(({ path }, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })

@@ -10,12 +10,12 @@ import { blocksOf, chapterOf, commandsIn } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 
-/** The address of the emulator in the README; here it has its own port. */
+/** The emulator's address in the README; the test's emulator has its own port. */
 const README_ORIGIN = "http://127.0.0.1:4000";
 const API_KEY = "fleet-api-key";
 const STRANGER = { url: "https://somebody.example/hook", key: "the-key-of-somebody-else" };
 
-/** What somebody types at the prompt of a command. */
+/** What a user types at a command's prompt. */
 const TYPED: Record<string, string> = {
   "node fleet.ts up": "y",
   "node fleet.ts up --refresh": "y",
@@ -23,7 +23,7 @@ const TYPED: Record<string, string> = {
   "node fleet.ts destroy": "12",
 };
 
-/** Prepares the two terminals, which the test has already. */
+/** Commands that prepare the README's two terminals; the test does not need them. */
 const PREPARES = /^(?:npm run build|export |cd |mkdir |apichat emulator |kill )/;
 
 test("the README of the example fleet works word for word", async () => {
@@ -40,7 +40,7 @@ test("the README of the example fleet works word for word", async () => {
   };
   const port = String(await freePort());
   await edit("workspaces.yaml", { [README_ORIGIN]: emulator.url });
-  // One stack is enough here; engine/fleet.test.ts has several.
+  // One stack is enough here; engine/fleet.test.ts uses two.
   await edit("definition.ts", { 8080: port, "stacks: 3": "stacks: 1" });
   await edit("responder.json", { 8080: port });
   const env = { ...backend.environment, APICHAT_API_KEY: API_KEY, KEY_SEED: SEED, CI: "false" };

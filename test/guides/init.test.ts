@@ -22,7 +22,7 @@ test.each(pluginLanguages)(
     const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", language];
     const { stdout } = await execa(process.execPath, parameters, options);
     const { next } = JSON.parse(stdout) as { next: string[] };
-    // Replaces the package of a registry.
+    // Stands in for the package from a registry.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     await program.install(folder, env);
     const commands = next

@@ -7,7 +7,7 @@ import { pluginFolder, PluginVerificationKey, PluginWebhook } from "../support/p
 import { argsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-/** The documented commands. These tests run `pulumi state move` as it is, and the others through the Automation API. */
+/** The documented commands. `pulumi state move` runs as written, the others through the Automation API. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
   commandsIn(
     blocksOf(chapterOf(readPage("docs/guide/languages.md"), "From the dynamic provider to the plugin"), "sh"),
@@ -22,10 +22,10 @@ describe("a move between the dynamic provider and the plugin", () => {
   let scene: Scene;
   let stack: TestStack;
   let acme: ApiChatWebhookArgs;
-  /** The outputs of the key. */
+  /** The key's outputs. */
   let keys: Record<string, unknown>;
 
-  /** The same program with the classes of one of the providers. */
+  /** The same program with one provider's classes. */
   const program =
     ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {
@@ -48,7 +48,7 @@ describe("a move between the dynamic provider and the plugin", () => {
     keys = await stack.secretOutputs();
   });
 
-  test("uses the commands of the documentation", () =>
+  test("uses the documented commands", () =>
     expect(runInDocs).toEqual([
       "pulumi preview --diff",
       "pulumi up --yes",

@@ -10,7 +10,7 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** The fence of a language's code block, and the file of its program. */
+/** The language tag of each code block, and the program's file. */
 const SOURCES: Record<ProgramLanguage, [string, string]> = {
   yaml: ["yaml", "Pulumi.yaml"],
   python: ["python", "__main__.py"],

@@ -24,7 +24,7 @@ describe.runIf(pythonProgram)("the pages' code in Python", () => {
   const python = async (folder: string, args: string[], env: Record<string, string> = {}) =>
     (await execa("python3", args, { cwd: folder, all: true, env: { ...environment, ...env } })).all;
 
-  test("derives the keys of the test data", async () => {
+  test("derives the keys in the test data", async () => {
     const { backend } = await openScene([]);
     for (const { seeds, subject, rotations, keys } of vectors.derivedKeys) {
       const cases = seeds.flatMap((seed) => rotations.map((rotation) => [seed, subject, rotation]));

@@ -19,7 +19,7 @@ beforeAll(async () => {
   }
 });
 
-test("every link of every page leads to a file of the site and an existing heading", () => {
+test("every link on every page leads to a file of the site and an existing heading", () => {
   const pages = [...files].filter(([path]) => path.endsWith(".html"));
   expect(pages.length).toBeGreaterThan(100);
   const ids = new Map(

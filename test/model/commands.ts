@@ -179,13 +179,13 @@ export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]
 
 export const FAULTS = {
   refused: { status: 400 },
-  // Faults for which the service makes the change first.
+  // With these faults, the service makes the change first.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
   "refused late": { status: 400, afterChange: true },
 } as const satisfies Record<string, FaultRule["fault"]>;
 
-/** A fault of the next call of an operation, or of the second or third from now. */
+/** Injects a fault into an operation's next call, or into the second or third one from now. */
 export const fault = (
   workspace: WorkspaceName,
   operation: FaultRule["operation"],
@@ -199,7 +199,7 @@ export const fault = (
 export const endpointIs = (state: "up" | "down"): Command =>
   command(`endpointIs(${state})`, ({ endpoint }) => void (endpoint.isUp = state === "up"));
 
-/** Runs the given commands, and checks each one like a random one. */
+/** Runs these commands, and checks each one as if it were random. */
 export async function play(world: World, commands: readonly Command[]): Promise<void> {
   for (const one of commands) {
     if (!one.check(world)) throw new Error(`${String(one)} is not possible here`);
@@ -220,7 +220,7 @@ export async function expectRecovery(world: World): Promise<void> {
     if (registration && !world.isOurs(name, registration)) await play(world, [outside(name, "removed")]);
   }
   await play(world, [endpointIs("up"), takeKeyFrom("environment"), giveApiKey(), up(), refresh(), up()]);
-  // After the delete of one of two states, the delete of the other can be a conflict as well.
+  // After one of two states is deleted, deleting the other can be a conflict as well.
   for (let round = 1; round <= 2 && !world.hasSucceeded; round += 1) {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
@@ -232,7 +232,7 @@ export async function expectRecovery(world: World): Promise<void> {
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose resource is of a different workspace in the state; only --replace moves a webhook. */
+/** The workspaces whose resource belongs to another workspace in the state; only --replace moves it. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]
@@ -241,7 +241,7 @@ const movedNames = (world: World): WorkspaceName[] =>
     return old && world.workspaceAt(old.outputs["baseUrl"]) !== workspace ? [workspace] : [];
   });
 
-/** Returns the steps that the text of a conflict names. */
+/** Returns the steps that a conflict's message names. */
 function wayOut(world: World, workspace: WorkspaceName): Command[] {
   const { registration, stored } = world.stand(workspace);
   const dead = registration

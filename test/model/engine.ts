@@ -114,7 +114,7 @@ class Killed extends Error {}
 
 /**
  * Simulates the engine's calls, their order and arguments, and its changes of the state, like `step_generator.go` and
- * `step.go` of the engine 3.259. Every value is converted to JSON and back, as on the wire and in the state's file.
+ * `step.go` of engine 3.259. Every value is converted to JSON and back, as on the wire and in the state file.
  */
 export class Engine {
   state: Stored[] = [];

@@ -56,7 +56,7 @@ const request = fc.constantFrom(...samples).chain(({ url, headers, body }) =>
 );
 
 test(
-  `the responder responds to any request without its key or a 5xx, and delivers only signed requests${seed}`,
+  `no response to any request is a 5xx or contains the key, and only signed requests are delivered${seed}`,
   async () => {
     const delivered: string[] = [];
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  `a delivery of any bytes is a message or an OutboundFormatError${seed}`,
+  `parsing any body either returns a message or throws an OutboundFormatError${seed}`,
   async () => {
     const bodies = fc.oneof(...messages.map(({ body }) => damaged(body)), fc.json(), piece);
     const property = fc.property(bodies, (body) => {

@@ -88,7 +88,7 @@ const readingOf = <Reading extends string>({ readings }: { readings: Record<Read
   fc.constantFrom(...(Object.keys(readings) as Reading[]));
 const { handshake, failedHandshake, beforeFirstSet, errorShape } = OPEN_POINTS;
 
-/** The service's readings of the open points of the specification that a registration meets. */
+/** The service's readings of the specification's open points that affect registrations. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
     handshake: fc.record({
@@ -104,7 +104,7 @@ const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   optional,
 );
 
-test(`every command keeps the promises of the documentation, from seed ${firstSeed(SUITE)}`, async () => {
+test(`every command keeps the documented promises, from seed ${firstSeed(SUITE)}`, async () => {
   const commands = fc.commands([command], { maxCommands: 30, size: "max", ...replayPath });
   const property = fc.asyncProperty(readings, commands, async (reading, sequence) => {
     const world = await World.open(reading);

@@ -3,7 +3,7 @@ import { findSecrets } from "../support/secrets.js";
 import { Gone, type Failure, type Stored } from "./engine.js";
 import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
-/** The promises of the documentation for each workspace. Each text describes how a command broke a promise. */
+/** The documented promises for each workspace. Each check returns how a command broke its promise. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
   "somebody else's registration is never changed, unless it may be replaced": (world, seen) => {
     const { registration } = seen.before;
@@ -22,7 +22,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
   "preview and refresh write nothing": (_world, { command, writes }) =>
     command !== "up" && command !== "destroy" && writes.length > 0 && "they did",
 
-  "after an up that could see it, a webhook is as declared": (world, seen) => {
+  "an up that could notice a change leaves the webhook as declared": (world, seen) => {
     const declared = world.program.get(seen.workspace);
     if (!isDone(seen, "up") || !declared || !couldSee(world, seen)) return false;
     const { registration, stored } = seen.after;
@@ -70,9 +70,9 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 };
 
 /**
- * Whether a command may remove a webhook: the program no longer declares it, or the name of its state now
- * belongs to a different workspace and the program declares this one after the delete, or at its other
- * address.
+ * Whether a command may remove a webhook: either the program no longer declares it, or its name in the state
+ * now belongs to a different workspace, and the program declares this one only after the delete or at its
+ * other address.
  */
 function mayBeRemoved(
   world: World,
@@ -240,10 +240,10 @@ function learn(world: World, seen: Seen): void {
     requests.some((request) => request.operation === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
-  // A run that failed left the webhook to a resource that was not created.
+  // A failed run left the webhook to a resource that was not created.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
-  // A run that was interrupted removed the webhook of two states, and the second state still exists.
+  // An interrupted run removed the webhook of two states, and the second state still exists.
   const isRemoved =
     seen.writes.some(({ operation }) => operation === "delete-webhook") && !after.registration;
   known.isUnseen ||=

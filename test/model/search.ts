@@ -11,7 +11,7 @@ interface Search {
   runsPerSeed: number;
   /** The number of seeds in `npm test`, which plays the same runs on every machine. */
   seeds: number;
-  /** Additional variables for a repetition of a failure. */
+  /** Additional variables for repeating a failure. */
   replay?: string;
 }
 

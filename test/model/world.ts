@@ -55,7 +55,7 @@ export interface Declaration {
 interface Known {
   /** Whether the registration was changed behind the state's back since the last read. */
   isUnseen: boolean;
-  /** Whether a call was killed or lost its response and the read after it, so its effect is not recorded. */
+  /** Whether a call was killed, or lost its response and also the next read, so its effect is unrecorded. */
   isUnrecorded: boolean;
   /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
@@ -77,7 +77,7 @@ export interface Seen {
   killed: Outcome["killed"];
   before: Standing;
   after: Standing;
-  /** The resources that the state had at other workspaces. */
+  /** The resources that belonged to other workspaces in the state. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
   /** The calls that wrote. */

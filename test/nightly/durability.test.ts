@@ -17,7 +17,7 @@ const MUTANTS = {
   "does not wait for the disk": ["synchronous = FULL", "synchronous = OFF"],
 } as const;
 
-/** A system call. `begun` and `ended` are its places in the trace. */
+/** A system call. `begun` and `ended` are where it begins and ends in the trace. */
 interface SystemCall {
   name: string;
   /** The file or socket. */
@@ -28,13 +28,13 @@ interface SystemCall {
   ended: number;
 }
 
-/** The command line that traces the reads, writes and syncs of a program, with all threads, into a file. */
+/** The command line that writes a trace of a program's reads, writes and syncs, in all threads, to a file. */
 const straceTo = (file: string): string[] => {
   const calls = "read,write,writev,pwrite64,fsync,fdatasync";
   return ["strace", "-D", "-f", "-y", "-xx", "-s", "16384", "-e", `trace=${calls}`, "-o", file];
 };
 
-/** Whether the program that is traced has ended, and all of it is in the file. */
+/** Whether the traced program has ended, and its whole trace is in the file. */
 const hasEnded = async (file: string): Promise<boolean> =>
   /\+\+\+ (?:killed by|exited with) .* \+\+\+\n$/.test(await readFile(file, "latin1"));
 
@@ -140,7 +140,7 @@ function findEarly(calls: readonly SystemCall[]): string[] {
 describe.runIf(HAS_STRACE)(
   `the durability of a responder${HAS_STRACE ? "" : ": NOT TESTED, because there is no strace on PATH"}`,
   () => {
-    test("it responds with 200 only after a sync, so a power failure loses nothing", async () => {
+    test("the response 200 is sent only after a sync, so a power failure loses nothing", async () => {
       const calls = await trace();
       expect(placesOf(calls).acknowledged.size).toBe(SENDERS * DELIVERIES);
       expect(findEarly(calls)).toEqual([]);

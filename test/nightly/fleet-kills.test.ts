@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Repeats the command until it succeeds, each time after the commands that it prints. Returns the number of runs. */
+/** Repeats a command, after the commands that it printed, until it succeeds. Returns the number of runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -170,7 +170,7 @@ test.each(rounds)(
   },
 );
 
-test("destroy leaves nothing, even if a killed engine left an empty attributes file of a state", async () => {
+test("destroy leaves nothing, even if a killed engine left a state's attributes file empty", async () => {
   const states = join(scene.backend.folder, ".pulumi", "stacks");
   const runs = (await folder.states()).size > 0 ? 2 : 1;
   await startShell(`for file in $(find ${states} -name "*.json.attrs" | head -1); do : > $file; done`).done;

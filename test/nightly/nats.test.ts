@@ -17,7 +17,7 @@ import { deliverTo } from "../support/responder.ts";
 const MAIN = fileURLToPath(new URL("../../examples/nats/main.ts", import.meta.url));
 const [CONVERSATIONS, MESSAGES] = [24, 60];
 
-it("keeps the order of each conversation and loses nothing when a responder and NATS are killed", async () => {
+it("every delivery is forwarded, in its conversation's order, even if a responder and NATS are killed", async () => {
   const folder = await makeFolder();
   const natsPort = await freePort();
   const nats = await prepareNats(folder, natsPort);
@@ -79,7 +79,7 @@ it("keeps the order of each conversation and loses nothing when a responder and 
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // Deliveries that got 503 are repeated under the same id.
+  // Deliveries that the receiver rejected with 503 are repeated under the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });

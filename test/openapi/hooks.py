@@ -37,7 +37,7 @@ def before_call(ctx, case, kwargs):
 
 
 def address_that_exists(case):
-    """Nearly always an existing address, because a generated one would almost never exist."""
+    """Nearly always uses an existing address, because a generated one would almost never exist."""
     path = case.path_parameters or {}
     probe = getattr(getattr(case.meta, "phase", None), "data", None)
     wrong_method = getattr(probe, "scenario", None) == CoverageScenario.UNSPECIFIED_HTTP_METHOD
@@ -47,7 +47,7 @@ def address_that_exists(case):
 
 
 def title_as_content(body):
-    """A press of a button has its title in two fields, which no schema can express."""
+    """Copies a pressed button's title into the content, which no schema can require."""
     pressed = body.get("submitted_values") if isinstance(body, dict) else None
     button = pressed[0] if isinstance(pressed, list) and pressed else None
     title = button.get("title") if isinstance(button, dict) else None
@@ -57,7 +57,7 @@ def title_as_content(body):
 
 
 def key_that_works(body):
-    """Three requests in four get the right key in place of a generated one or none; the others must be rejected."""
+    """Gives three requests in four the right key instead of the generated one; the rest must be rejected."""
     given = body.get("ChaveApi", "none")
     if given == "" or not isinstance(given, str) or one_in(4, body):
         return body
@@ -65,7 +65,7 @@ def key_that_works(body):
 
 
 def reachable_webhook(body):
-    """No handshake leaves this machine: the generated host and path become a query of the only webhook."""
+    """Keeps handshakes on this machine: the generated host and path become a query of the only webhook."""
     url = body.get("webhook_url")
     start = REQUEST_URL.match(url) if isinstance(url, str) else None
     return {**body, "webhook_url": f"{WEBHOOK_URL}?{url[start.end() :]}"} if start else body

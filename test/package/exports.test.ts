@@ -59,7 +59,7 @@ describe("each public import of the packed tarball", () => {
     expect(stdout).toBe(files.map(() => "object").join());
   });
 
-  test("compiles in a project of an older template, without skipLibCheck and esModuleInterop", async () => {
+  test("compiles in a project from an older template, without skipLibCheck and esModuleInterop", async () => {
     // The schemas need zod's declarations, which require esModuleInterop.
     const plain = modules.filter((path) => path !== "pulumi-apichat/schema");
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
@@ -86,8 +86,8 @@ describe("each public import of the packed tarball", () => {
 const useAll = (names: readonly string[]): string =>
   names.map((path, index) => `import * as m${index} from "${path}"; console.log(m${index});\n`).join("");
 
-test("npx runs the tarball's emulator without a registry; it serves its page, and ends at Ctrl-C", async () => {
-  // A registry at which nothing listens.
+test("npx runs the tarball's emulator without a registry; it serves its page, and ends on Ctrl-C", async () => {
+  // Nothing listens at this registry's address.
   const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
   const apichat = (...words: string[]) => start("npx", "--package", "pulumi-apichat", "apichat", ...words);
   expect((await apichat("--version").done).stdout).toBe(packageJson.version);
@@ -144,7 +144,7 @@ test("every page of the packed tarball links only to files in it", async () => {
 });
 
 test.each(["import", "require"])(
-  "%s of the main entry loads neither zod, undici nor the lifecycle",
+  "%s of the main entry does not load zod, undici or the lifecycle",
   async (way) => {
     const files = await loadedFiles("pulumi-apichat", way);
     expect(files.filter((file) => file.endsWith("/dist/provider/index.js"))).toHaveLength(1);
@@ -183,7 +183,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     expect(stdout).toBe(`invalid_config ${WITHOUT_SDK}`);
   });
 
-  test("reports what to install for the metrics of a responder", async () => {
+  test("reports what to install for a responder's metrics", async () => {
     const workspaces = { acme: { verificationKeys: VERIFICATION_KEY } };
     await writeFile(join(alone, "responder.json"), JSON.stringify({ port: 0, dataDir: "data", workspaces }));
     const program = "node_modules/pulumi-apichat/dist/provider/cli/main.js";
@@ -194,7 +194,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     expect(asked.exitCode).toBe(2);
   });
 
-  test("writes the stack of a fleet, which does not need the SDK", async () => {
+  test("writes a fleet's stack, which does not need the SDK", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
     const { stderr, exitCode } = await run(
       "fleet.mjs",

@@ -21,7 +21,7 @@ const EXAMPLE = fileURLToPath(new URL("../../examples/docker", import.meta.url))
 const KEY = "a-key-that-nobody-guesses";
 const has = (command: string): boolean => findExecutable(command, pathFolders()) !== undefined;
 
-it("runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliveries on the volume", async ({
+it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliveries on its volume", async ({
   skip,
 }) => {
   skip(!has("buildah") || !has("podman"), "the image is tested where buildah and podman are installed");
@@ -85,7 +85,7 @@ it("runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliv
   const list = ["responder", "deliveries", "--config", "/etc/apichat/responder.json"];
   expect(await inFirst("first", "node", "apichat", ...list)).toContain("acme");
 
-  // It ends by itself: after this time podman would kill it, with the code 137.
+  // It ends by itself; otherwise podman would kill it after this time, with exit code 137.
   await $`podman ${store} stop --time 60 first`;
   expect((await $`podman ${store} inspect --format {{.State.ExitCode}} first`).stdout).toBe("0");
   receiver.answerWith(200);
@@ -96,7 +96,7 @@ it("runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliv
 });
 
 /**
- * A build context with two images instead of the public ones, which a machine without a registry cannot get:
+ * A build context with two images instead of the public ones, which a machine without a registry cannot pull:
  * this machine's own Node with its libraries, and the same with npm and a shell.
  */
 async function makeBases(folder: string): Promise<string> {

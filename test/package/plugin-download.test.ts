@@ -27,7 +27,7 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 const { version } = packageJson;
 const QUIET = ["--yes", "--skip-preview"];
 
-/** Prints the fields of the wheel that PyPI shows. */
+/** Prints the wheel's fields that PyPI shows. */
 const METADATA = `
 import importlib.metadata
 shown = importlib.metadata.metadata("pulumi-apichat")
@@ -40,7 +40,7 @@ print(shown["Name"].replace("_", "-"), minimum, shown["License-Expression"], sho
 /** Whether this machine can run the page's commands. */
 const SHELL_TOOLS = ["sh", "mkdir", "uname"];
 
-// The engine reads another certificate authority from a file on Linux only.
+// Only on Linux does the engine read an additional certificate authority from a file.
 describe.runIf(process.platform === "linux")("the plugin that the engine downloads", () => {
   let server: PluginServer;
 
@@ -50,7 +50,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.each(installedLanguages)(
-    "runs a program in $name, installed as by its users, on a machine without Node",
+    "runs a program in $name, installed as users install it, on a machine without Node",
     async (language) => {
       const { emulator, backend } = await openScene(["acme"]);
       const acme = emulator.workspace("acme");
@@ -120,7 +120,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
     },
   );
 
-  test("comes from a mirror with a checksum, and the page explains each error of a download", async () => {
+  test("comes from a mirror with a checksum, and the page explains each download error", async () => {
     const backend = await createBackend();
     const [, override = ""] = /PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES='(.*)'/.exec(page.text) ?? [];
     const mirrored = override.replace("https://downloads.example/apichat", server.url);
@@ -151,7 +151,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.runIf(python)(
-    "contains the command line, which the wheel's apichat runs without Node and npm",
+    "contains the command line, which the wheel's apichat runs without Node or npm",
     async () => {
       const backend = await createBackend();
       const { folder, environment } = backend;

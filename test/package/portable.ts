@@ -172,7 +172,7 @@ async function run(...command: Parameters<typeof start>): Promise<string> {
   return output;
 }
 
-/** Starts a command that runs until it is ended, and waits for its first line of output. */
+/** Starts a long-running command, and waits for its first line of output. */
 async function listen(...args: string[]): Promise<{ child: ChildProcess; line: string }> {
   const child = start(process.execPath, [PROGRAM, ...args], folder);
   const input = args.includes("--json") ? child.stdout : child.stderr;
@@ -184,7 +184,7 @@ async function listen(...args: string[]): Promise<{ child: ChildProcess; line: s
 
 /**
  * Starts a command in its own process group, so that it ends as a whole. On Windows that would open a
- * console, and taskkill finds the processes.
+ * console, and is not needed: taskkill finds the processes.
  */
 function start(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env, detached: !isWindows, windowsHide: true });

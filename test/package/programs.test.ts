@@ -8,8 +8,8 @@ import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 /**
- * A program as users have it. `test:portable`, which the workflow of that name runs, has others, installed
- * with npm.
+ * A program as users have it. `test:portable`, which the workflow of that name runs, tests others,
+ * installed with npm.
  */
 const PROGRAM = {
   "package.json": "{}",

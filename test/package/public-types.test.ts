@@ -50,7 +50,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   return names;
 }
 
-/** Whether it is a zod schema. The type of the same name has the comments. */
+/** Whether it is a zod schema, whose comments are on the type of the same name. */
 const isZod = (node: ts.Node): boolean => ts.isVariableDeclaration(node) && /\bz\.Zod/.test(node.getText());
 
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>
@@ -68,7 +68,7 @@ describe("each export of the published types, and each member, has a doc comment
   test.each(entries)("%s", (_path, file) => {
     const names = namesOf(file);
     expect(names.size).toBeGreaterThan(0);
-    // An editor shows the comments of a member of several shapes of a union together.
+    // An editor shows all comments of a member that several shapes of a union have.
     const without = [...names].filter(([, symbols]) =>
       symbols.every((symbol) => symbol.getDocumentationComment(checker).length === 0),
     );

@@ -24,9 +24,9 @@ const git = async (cwd: string, ...args: string[]): Promise<string> =>
   (await execa("git", args, { cwd })).stdout;
 
 test.each([
-  ["another tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
-  ["a folder with other files", "mine.txt", [], "has other files; give an empty folder"],
-])("release:dry rejects %s without changing it", async (_, file, args, message) => {
+  ["a wrong tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
+  ["a folder with other files", "mine.txt", [], "has other files; use an empty folder"],
+])("release:dry rejects %s, and changes nothing", async (_, file, args, message) => {
   const out = await makeFolder();
   await writeFile(join(out, file), "mine");
   const { exitCode, stderr } = await runTool("main", [...args, "--out", out]);
@@ -35,7 +35,7 @@ test.each([
   expect(exitCode).toBe(1);
   expect(await readFile(join(out, file), "utf8")).toBe("mine");
 });
-test("the set-up of a release installs exactly the lock file", async () => {
+test("a release's set-up installs exactly what the lock file lists", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
   await writeFile(join(folder, "npm"), '#!/bin/sh\necho "npm $*"\nexit 1\n', { mode: 0o755 });
@@ -66,7 +66,7 @@ test("npm and git ignore the files that a user of an example creates", async () 
   }
 });
 
-test("npm accepts the lock file of examples/docker, which has a hash of each package but our own", async () => {
+test("npm accepts the lock file of examples/docker, which has a hash of every package except ours", async () => {
   const folder = await makeFolder();
   for (const name of ["package.json", "package-lock.json"])
     await cp(join(root, "examples/docker", name), join(folder, name));
@@ -85,7 +85,7 @@ describe("the bills of materials", () => {
     components: { name: string }[];
   }
 
-  /** The names by which the schema of a bill refers to others. */
+  /** The names by which a bill's schema refers to other schemas. */
   const BASE = "http://cyclonedx.org/schema/";
   const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
   const readSchema = async (name: string): Promise<object> =>
@@ -179,7 +179,7 @@ describe("tools/release/publish.ts", () => {
     expect(await readFile(join(bin, "gh.created"), "utf8")).toBe(created);
   });
 
-  test("tags the same commit with the Go module each time", async () => {
+  test("creates and tags the same commit with the Go module each time", async () => {
     const [release, remote, clone] = [await makeRelease(), await makeFolder(), await makeFolder()];
     await git(remote, "init", "--quiet", "--bare");
     await git(clone, "clone", "--quiet", remote, ".");

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 async function init(...parameters: string[]) {
-  // No backend of this machine.
+  // Hides the backend that this machine is logged in to.
   const environment = { PULUMI_HOME: folder };
   const said = await runCli(["init", ...parameters, "--json"], { environment });
   expect(said).toMatchObject({ exitCode: 0, stderr: "" });
@@ -27,7 +27,7 @@ async function init(...parameters: string[]) {
 }
 
 describe("apichat init", () => {
-  test("writes the program of an example, for the emulator and for a real service", async () => {
+  test("writes an example's program, for the emulator and for a real service", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
     expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
     expect((await init(projects[1], ...REAL)).next.join()).toContain("pulumi login");
@@ -43,7 +43,7 @@ describe("apichat init", () => {
     expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
   });
 
-  test("keeps the state of a program for an emulator on any port in its folder", async () => {
+  test("keeps a program's state in its own folder, for an emulator on any port", async () => {
     for (const url of ["http://127.0.0.1:4000/acme/apichat", "http://127.0.0.1:4100/acme/apichat"]) {
       const { next } = await init(join(folder, new URL(url).port), `--base-url=${url}`);
       expect(next.at(-1)).toMatch(/^export PULUMI_BACKEND_URL=.*\n.*stack init/m);
@@ -76,7 +76,7 @@ describe("apichat init", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("prints, in a clone, the line that puts pulumi, its host for YAML and Node 24 on PATH", async () => {
+  test("prints, in a clone, the line that puts pulumi, its YAML host and Node 24 on PATH", async () => {
     const { next } = await init(folder, "--language", "yaml");
     const [line, again] = [next[0], next[1]?.split("\n").slice(1).join("\n")].map(
       (commands = "") => commands.split(" &&\n")[0] ?? "",

@@ -30,7 +30,7 @@ test("--help of every command loads no package but commander", async () => {
   }
 });
 
-test("--help marks required options, and shows none that only HandshakeResponder uses", async () => {
+test("--help marks required options, and omits those that only HandshakeResponder uses", async () => {
   expect((await runCli(["send", "text", "--help"])).stdout).toMatch(/--sender-id <id>[^-]*\(required\)/);
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
@@ -75,7 +75,7 @@ describe("a usage error ends with 2, and points to the help", () => {
   });
 });
 
-test("in the folder of a Pulumi project, a missing setting's error has the command that reads it", async () => {
+test("in a Pulumi project's folder, the error for a missing setting has the command that reads it", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -111,14 +111,14 @@ test.each([
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
-/** Runs Node, which reports an older version. */
+/** Runs Node so that it reports an older version. */
 async function runOld(...words: string[]) {
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
   return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
 }
 
-test("on an unsupported Node apichat only reports that, before it loads anything", async () => {
+test("on an unsupported Node, apichat only reports that, before it loads anything", async () => {
   const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
   expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
   expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);

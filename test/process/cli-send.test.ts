@@ -46,7 +46,7 @@ describe("apichat send", () => {
       const data_url = "https://files.example/1";
       return [kind, [data_url], { attachments: [{ file_type: kind, data_url }] }] as const;
     }),
-  ] as const)("has the kind %s", async (kind, words, body) => {
+  ] as const)("sends the kind %s", async (kind, words, body) => {
     expect(await send([kind, ...words, ...CONTACT])).toMatchObject({ exitCode: 0, stderr: "" });
     expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });

@@ -54,7 +54,7 @@ describe("--deliveries", () => {
     );
   });
 
-  test("prints the same form of JSON if the handshake fails", async () => {
+  test("prints JSON of the same form if the handshake fails", async () => {
     const url = await startAnswering((challenge) => challenge, 500);
     const { exitCode, json } = await verify(url, "--deliveries", "--yes", "--json");
     expect(exitCode).toBe(1);

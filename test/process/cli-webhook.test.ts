@@ -114,7 +114,7 @@ describe("apichat webhook set", () => {
 });
 
 describe("apichat webhook delete", () => {
-  test("removes the webhook of this URL in any spelling, and then does nothing", async () => {
+  test("removes the webhook with this URL in any spelling, and does nothing the second time", async () => {
     acme().takeOver(OURS());
     const spelt = webhookUrl.replace("http://", "HTTP://").replace("/hook", "/%68ook");
     const stdout = `deleted ${shownUrl} at ${acme().baseUrl}\n`;
@@ -124,7 +124,7 @@ describe("apichat webhook delete", () => {
     expect(actions().filter((action) => action === "delete-webhook")).toHaveLength(1);
   });
 
-  test("keeps a different URL, unless --replace", async () => {
+  test("keeps a different URL unless --replace is given", async () => {
     acme().takeOver(FOREIGN);
     expect(await remove("--json")).toMatchObject(CONFLICT());
     expect(acme().registration).toMatchObject(FOREIGN);
@@ -132,7 +132,7 @@ describe("apichat webhook delete", () => {
     expect(acme().registration).toBeUndefined();
   });
 
-  test("does not retry if somebody else has registered a webhook meanwhile", async () => {
+  test("does not retry if somebody else has registered a webhook in the meantime", async () => {
     acme().takeOver(OURS());
     const fault = { status: 503, retryAfterSeconds: 2 };
     emulator.injectFault({ operation: "delete-webhook", times: 1, fault });
@@ -163,7 +163,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("ends with 0 in an empty workspace, and a failure names flags and variables", async () => {
+  test("ends with 0 for an empty workspace, and an error names the flags and variables", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);
@@ -172,7 +172,7 @@ describe("apichat webhook get", () => {
   });
 });
 
-test("apichat webhook plan prints a table, and below it the reason of workspaces that fail alike once", async () => {
+test("apichat webhook plan prints a table, and below it one reason for all workspaces that fail alike", async () => {
   globex().takeOver(OURS());
   expect(await plan()).toMatchObject({
     exitCode: 0,
@@ -191,7 +191,7 @@ test("apichat webhook plan prints a table, and below it the reason of workspaces
   expect(await plan("--json")).toMatchObject({ exitCode: 1, json: { ok: false, workspaces } });
 });
 
-test("apichat webhook escapes control characters and line breaks of the service", async () => {
+test("apichat webhook escapes control characters and line breaks from the service", async () => {
   const status = "failed\u001b[31m\u009b2J\r\nacme: forged";
   acme().takeOver(OURS());
   acme().change({ webhook_status: status });

@@ -100,7 +100,7 @@ describe("a fleet's command line, with a fake fleet", () => {
   test.each<[string, Reports, number, RegExp]>([
     ["without changes runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
-      "after a plan that failed changes nothing",
+      "after a failed plan changes nothing",
       { plan: { outcome: "failed" } },
       1,
       /error: the plan failed, .* --skip-plan/,
@@ -160,9 +160,9 @@ describe("the confirmation prompt, with a fake fleet", () => {
 });
 
 describe("an interrupted run, with a fake fleet", () => {
-  test.each([["SIGINT"], ["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGTERM"]] as const)(
-    "%s %s finishes, prints the summary, and ends with 130",
-    async (...signals) => {
+  test.each([[["SIGINT"]], [["SIGTERM"]], [["SIGHUP"]], [["SIGINT", "SIGTERM"]]] as const)(
+    "finishes after %j, prints the summary, and ends with 130",
+    async (signals) => {
       const up = async (stopped: AbortSignal) => {
         setImmediate(() => signals.forEach((signal) => process.emit(signal)));
         await once(stopped, "abort");
@@ -176,7 +176,7 @@ describe("an interrupted run, with a fake fleet", () => {
     },
   );
 
-  test("a second Ctrl-C, which is not the same press, ends it with 130, at once and without a summary", async () => {
+  test("a second, separate Ctrl-C ends it with 130, at once and without a summary", async () => {
     const neverEnding = Promise.withResolvers<FleetReport>();
     const up = (stopped: AbortSignal) => {
       process.emit("SIGINT");

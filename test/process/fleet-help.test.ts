@@ -33,7 +33,7 @@ beforeAll(async () => {
   folder = dirname(paths[0] ?? "");
 });
 
-/** Runs the command line of a fleet without an engine: nothing that it needs is on PATH. */
+/** Runs a fleet's command line without an engine: nothing that it needs is on PATH. */
 const run = (words: string, file = "fleet.ts", env: Record<string, string> = {}) =>
   execa(process.execPath, [file, ...words.split(" ")], {
     cwd: folder,
@@ -52,7 +52,7 @@ test("--help of every fleet command loads no package but commander: no SDK, no H
   }
 });
 
-test("an unknown option is a usage error, which names the command line", async () => {
+test("an unknown option is a usage error that names the fleet's command", async () => {
   const { exitCode, stdout, stderr } = await run("up --frob --json");
   expect([exitCode, stdout]).toEqual([2, ""]);
   const message = "unknown option '--frob'; see node fleet.ts up --help";
@@ -60,9 +60,9 @@ test("an unknown option is a usage error, which names the command line", async (
 });
 
 test.each([
-  ["a list that is wrong", "broken.ts", /^error: .*broken\.yaml:2:28: workspaces\[0\]\.baseUrl/],
+  ["an invalid list", "broken.ts", /^error: .*broken\.yaml:2:28: workspaces\[0\]\.baseUrl/],
   ["no engine", "fleet.ts", /^error: .*pulumi/i],
-])("watch with %s ends with 2, and names the reason", async (_, file, message) => {
+])("watch with %s ends with 2, and reports the reason", async (_, file, message) => {
   const { exitCode, stdout, stderr } = await run("watch", file);
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(message);

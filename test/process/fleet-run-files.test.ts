@@ -56,7 +56,7 @@ test("write creates a stack's project for its owner only, and keeps other projec
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("use a different folder");
 });
 
-test("an engine ends with the process that started it (a stand-in for pulumi)", async () => {
+test("an engine (a stand-in for pulumi) ends with the process that started it", async () => {
   const folder = await makeFolder();
   const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
   await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });

@@ -14,7 +14,7 @@ describe("a delivery that a responder keeps", () => {
     for (let index = 0; index < 3; index++) await deliverTo(`${origin}/acme`, KEY, { text });
     await deliverTo(`${origin}/beta`, KEY);
     const said = await run("responder", "deliveries", "--config", home.configFile, "--json");
-    // No character of a sender controls the terminal.
+    // No character from a sender controls the terminal.
     expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
     const listed = readJsonLines(said.stdout);
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);
@@ -49,7 +49,7 @@ describe("a delivery that a responder keeps", () => {
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no dead letters of workspace nope\n" });
   });
 
-  it("is listed with the reason of its failure, and replayed under its id", async () => {
+  it("is listed with the reason for its failure, and replayed under its id", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(422);
     const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } });

@@ -126,7 +126,7 @@ test("the first 100 workspaces have their own series, and the others share one",
   expect(samples['oldest_pending_seconds{workspace="*"}']).toBeGreaterThan(0);
 });
 
-test("the metrics are on loopback under their own path, and are loaded only with the option", async () => {
+test("metrics are served on loopback under their own path, and prom-client is loaded only for them", async () => {
   const file = join(await makeFolder(), "list-packages.mjs");
   await writeFile(file, LIST_PACKAGES);
   const environment = { NODE_OPTIONS: `--import=${file}` };

@@ -8,7 +8,7 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
 test.each([[["127.0.0.1:1"]], [[]]])("prints only its port, and ends with the engine: %j", async (words) => {
-  // The folder of the program, in which the plugin must write nothing.
+  // The program's folder, where the plugin must write nothing.
   const cwd = await makeFolder();
   const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
   const said = await startProgram(words, { script, environment, cwd }).ended;
@@ -24,7 +24,7 @@ test.each([
   ],
   ["-h", /^pulumi-resource-apichat \d/],
   ["--version", /^\d+\.\d+\.\d+\n$/],
-])("%s prints a description and ends", async (word, shown) => {
+])("the plugin with %s prints a description and ends", async (word, shown) => {
   const said = await startProgram([word], { script }).ended;
   expect(said).toEqual({
     exitCode: 0,
@@ -34,7 +34,7 @@ test.each([
   });
 });
 
-test("reports why a responder does not start, without its key", async () => {
+test("the plugin reports why a responder does not start, without its key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
   expect(exitCode).toBe(1);
@@ -42,7 +42,7 @@ test("reports why a responder does not start, without its key", async () => {
   expect(stderr).not.toContain(KEY);
 });
 
-test("reports an unsupported Node before it loads the bundle", async () => {
+test("the plugin reports an unsupported Node before it loads the bundle", async () => {
   const writeFile = await makeWriter();
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const NODE_OPTIONS = `--import=${await writeFile("pretend.mjs", pretend)}`;

@@ -163,7 +163,7 @@ export function countsOf({ dataDir }: Pick<Home, "dataDir">): SpoolCounts {
   return counts ?? { pending: 0, deadLetters: 0 };
 }
 
-/** Starts the program as a responder, and waits for its announcement. Its origin is such as `http://127.0.0.1:8080`. */
+/** Starts the program as a responder, and waits for its announcement. Also returns its origin. */
 export async function startResponder(
   home: Home,
   parameters: readonly string[] = [],

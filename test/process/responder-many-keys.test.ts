@@ -16,7 +16,7 @@ const makeKeys = (): string[] =>
   Array.from({ length: WORKSPACES }, () => randomBytes(32).toString("base64url"));
 
 const [first, second, third] = [makeKeys(), makeKeys(), makeKeys()];
-/** A secret in the query of a target that is not a verification key. */
+/** A secret other than a verification key: the token in a forwarding target's query. */
 const TARGET_TOKEN = "token-of-the-target-0123456789";
 const secrets = [...first, ...second, ...third, TARGET_TOKEN];
 
@@ -70,7 +70,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
   });
 });
 
-/** On SIGUSR2, writes to stderr the CPU time of the longest turn of the event loop since the last signal. */
+/** On SIGUSR2, writes to stderr the CPU time of the event loop's longest turn since the last signal. */
 const HOOK = `
   const cpuMs = () => {
     const { user, system } = (process.threadCpuUsage ?? process.cpuUsage).call(process);

@@ -41,7 +41,7 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("is not ready but still accepts for --drain-seconds after SIGTERM, and ends at once at Ctrl-C", async () => {
+  it("still accepts but is not ready for --drain-seconds after SIGTERM, and ends at once on Ctrl-C", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
@@ -90,7 +90,7 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
-    // They keep their id.
+    // Repeated deliveries keep their ids.
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {
@@ -100,7 +100,7 @@ describe("the responder as a process", () => {
     expect(await isResponding({ ...instance, instance: "one that was killed" })).toBe(false);
   });
 
-  it("rejects deliveries once its log was removed, and keeps acknowledged ones after a kill", async () => {
+  it("rejects deliveries once its log has been removed, and keeps acknowledged ones after a kill", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);
@@ -127,7 +127,7 @@ describe("the responder as a process", () => {
     expect(stderr).toContain(`error: the data folder ${home.dataDir} was removed or replaced while`);
   });
 
-  it("reloads its configuration at SIGHUP, unless the new one is wrong", async () => {
+  it("reloads its configuration on SIGHUP, unless the new one is invalid", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     await home.configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
@@ -143,12 +143,12 @@ describe("the responder as a process", () => {
     expect(said.stderr).toMatch(/"event":"reloaded"[^]*"event":"not reloaded","error":"[^"]*must be JSON/);
   });
 
-  it("ends at once at the second signal", async () => {
+  it("ends at once on the second signal", async () => {
     const home = await makeHome();
     const { child, ended, instance } = await startResponder(home);
     const socket = await openRequest(instance.port);
     child.kill("SIGTERM");
-    // The first signal has taken effect when nothing listens any more.
+    // The first signal has taken effect once nothing listens any more.
     await expect
       .poll(() => fetch(`http://127.0.0.1:${instance.port}/healthz`).catch(() => "gone"))
       .toBe("gone");
@@ -158,7 +158,7 @@ describe("the responder as a process", () => {
     socket.destroy();
   });
 
-  it("ends at SIGTERM even if its start waits forever for a key", { timeout: 60_000 }, async () => {
+  it("ends on SIGTERM even if its start waits forever for a key", { timeout: 60_000 }, async () => {
     const home = await makeHome();
     const file = join(home.folder, "pipe");
     await promisify(execFile)("mkfifo", [file]);
@@ -171,7 +171,7 @@ describe("the responder as a process", () => {
     await writer.close();
   });
 
-  it("ends with 1 at an uncaught error, and shows no key", async () => {
+  it("ends with 1 on an uncaught error, and shows no key", async () => {
     const home = await makeHome();
     const hook = join(home.folder, "crash.mjs");
     await writeFile(hook, `process.on("SIGUSR2", () => Promise.reject(new Error(${JSON.stringify(KEY)})));`);
@@ -221,7 +221,7 @@ async function openRequest(port: number): Promise<Socket> {
 }
 
 describe("a start that fails", () => {
-  it("reports a wrong configuration without a key, and ends with 2", async () => {
+  it("reports an invalid configuration without showing a key, and ends with 2", async () => {
     const home = await makeHome({ port: "eighty", workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
     const said = await run("responder", "--config", home.configFile);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });

@@ -40,7 +40,7 @@ test("the provider process does not end if stdin is /dev/null", async () => {
   for (let call = 0; call < 20; call += 1) await expectCheck(provider);
 });
 
-test("an open stdin does not keep it running", async () => {
+test("an open stdin does not keep the provider process running", async () => {
   const folder = await makeFolder();
   const script = join(folder, "node_modules", "@pulumi", "pulumi", "cmd", "dynamic-provider");
   await mkdir(script, { recursive: true });

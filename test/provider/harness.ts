@@ -30,14 +30,14 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
   const { call: send, close } = connectProvider(port);
-  // The engine removes the marks of secrets for this provider.
+  // The engine removes secret marks for this provider.
   const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
     ...resourceCalls(call),
     configure: (args: Record<string, string> = {}) =>
       call<unknown>("configure", new messages.ConfigureRequest(), { args }),
     printed,
-    /** Closes its stdin, as every end of an engine does. */
+    /** Closes its stdin, as an engine does however it ends. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {

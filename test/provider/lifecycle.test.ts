@@ -41,7 +41,7 @@ async function startAcme(options: EmulatorOptions = {}): Promise<{ emulator: Emu
   return { emulator, args };
 }
 
-test("a create that is only partly done keeps its state in the resource", async () => {
+test("a partly completed create keeps its state in the resource", async () => {
   const { emulator, args } = await startAcme({ statusAfterSet: "pending" });
   const provider = await startRun();
   const { botUrl } = emulator.workspace("acme");

@@ -99,7 +99,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts a process that a killed run has not recorded", async () => {
+  test("adopts a process that a killed run did not record", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -110,7 +110,7 @@ describe("create", () => {
 
   test("fails if the process cannot start, with its output on one line and without the key", async () => {
     const { port } = await startTcpServer();
-    // Not an address of this machine, which the process reports.
+    // The process reports that this is not an address of this machine.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
       [
@@ -129,7 +129,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("is rejected and unchanged if it has other files or a different configuration", async () => {
+  test("is rejected and left unchanged if it has other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
     for (const [file, code] of Object.entries({ "photo.jpg": "invalid_config", "config.json": "conflict" })) {
@@ -212,7 +212,7 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("moves the process to a changed folder, keeps its port, and counts deliveries that stay", async () => {
+  test("moves the process to a new folder, keeps its port, and counts the deliveries left behind", async () => {
     const created = await createAtFixedPort();
     const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
     const moved = await update(created, { dataDir: second });
@@ -287,7 +287,7 @@ describe("delete", () => {
     }
   });
 
-  test("ends no other process that has the pid now", async () => {
+  test("does not end a different process that now has the pid", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     await end(created);
@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another one has started there, which stays", async () => {
+  test("ends even if another one has started there, which keeps running", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();

@@ -20,7 +20,7 @@ export interface Command {
   output(): string;
   /** Waits until a condition holds. Throws the output if the command ends first. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>;
-  /** Every live process that it started, found by their environment. */
+  /** Every live process that it started, found by its environment. */
   processes(): Promise<ProcessInfo[]>;
   /** Sends SIGINT to the group, as one Ctrl-C does. */
   interrupt(): void;
@@ -33,7 +33,7 @@ export interface Command {
 export type StartCommand = (file: string, ...parameters: string[]) => Command;
 
 /**
- * Starts commands in a folder, with this environment only. Processes that they leave behind are ended with
+ * Starts commands in a folder, with this environment only. Processes that they leave behind are ended after
  * the file's tests.
  */
 export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {

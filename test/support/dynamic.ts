@@ -1,6 +1,6 @@
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 
-/** Removes the marks of secrets from a value, as the engine does. */
+/** Removes secret marks from a value, as the engine does. */
 export function unmark(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(unmark);
@@ -10,7 +10,7 @@ export function unmark(value: unknown): unknown {
 
 type Method = (...parameters: never[]) => unknown;
 
-/** Removes the marks of secrets from the results of a dynamic provider, and from the state in its failures. */
+/** Removes secret marks from a dynamic provider's results, and from the state in its failures. */
 export function unmarked<L extends object>(lifecycle: L): L {
   const methods = Object.entries(lifecycle as Record<string, Method>).map(([name, method]) => {
     if (name === "configure") return [name, method] as const;

@@ -12,7 +12,7 @@ export interface Endpoint extends Listening {
   accept(...keys: string[]): void;
 }
 
-/** A real HTTP server on a free loopback port. It responds as a responder, until its listener is replaced. */
+/** A real HTTP server on a free loopback port. It acts like a responder until its listener is replaced. */
 export async function startEndpoint({ keys = VERIFICATION_KEY } = {}): Promise<Endpoint> {
   const deliveries: Delivery[] = [];
   const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
@@ -25,6 +25,6 @@ export async function startEndpoint({ keys = VERIFICATION_KEY } = {}): Promise<E
   return { ...listening, deliveries, answerWith, accept };
 }
 
-/** The secrets of the tests contain characters that every encoding writes differently. */
+/** The tests' secrets contain characters that every encoding writes differently. */
 export const VERIFICATION_KEY = 'vk/acme+test=&<secret>"ü"-0123456789';
 export const API_KEY = 'ak/system+test=&<secret>"ü"-0123456789';

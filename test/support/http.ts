@@ -94,8 +94,8 @@ export async function startTcpServer(
 }
 
 /**
- * Returns a port on which nothing listens. It is below the range that systems assign, so no other server of
- * the tests gets it.
+ * Returns a port on which nothing listens. It is below the range that systems assign, so no other test server
+ * gets it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -17,22 +17,22 @@ import { engine, type Backend } from "./stack.ts";
 const { version } = packageJson;
 const { signal } = new AbortController();
 
-/** The repository of a release in the pages. */
+/** The release repository that the pages name. */
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
 export const page = readPage("docs/guide/without-node.md");
 
-/** A language whose users install packages of a release. */
+/** A language whose users install packages from a release. */
 export interface InstalledLanguage {
   name: string;
-  /** Installs in the folder of a program what a user installs; `aside` is a second folder for temporary files. */
+  /** Installs what a user installs in a program's folder; `aside` is a second folder for temporary files. */
   install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
   /** The folders that PATH needs in addition to `pulumi`. */
   path: () => Promise<string[]>;
 }
 
-/** Runs the command of the page, then removes the downloaded plugin, as on a different machine. */
+/** Runs the page's command, then removes the downloaded plugin, as on a different machine. */
 async function installYaml(program: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const commands = commandsIn(blocksOf(page, "sh")).map((line) => line.replace(/ +#.*/, "").split(" "));
   const [, ...add] = commands.find((words) => words.slice(0, 3).join(" ") === "pulumi package add") ?? [];
@@ -40,7 +40,7 @@ async function installYaml(program: ProgramFolder, { url }: PluginServer, aside:
   await rm(join(aside, "../home/plugins"), { recursive: true });
 }
 
-/** The Python of the SDK's tests; undefined if the machine has none. */
+/** The Python for the SDK's tests; undefined if the machine has none. */
 export const python = await findPython(signal);
 
 /** Packs a wheel whose plugin is on this server. Returns its path in the folder. */

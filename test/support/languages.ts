@@ -68,7 +68,7 @@ const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
-/** Programs in Python. Undefined on a machine without Python: then the tests of the pages in Python are skipped. */
+/** Programs in Python. Undefined on a machine without Python, which skips the tests of the Python pages. */
 export const pythonProgram: PluginLanguage | undefined =
   pythonSdk === undefined
     ? undefined
@@ -91,7 +91,7 @@ export const pluginLanguages: PluginLanguage[] = [
 
 /**
  * The languages with examples of all three ways of use. Each takes up to half a minute, so only `npm run suite
- * languages` includes others than YAML. In TypeScript only the dynamic provider has these examples.
+ * languages` includes languages other than YAML. In TypeScript only the dynamic provider has these examples.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(({ name }) =>
   process.env["TEST_SUITE"] === "languages" ? name !== "typescript" : name === "yaml",

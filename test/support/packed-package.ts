@@ -12,7 +12,7 @@ import { root } from "./pages.ts";
  */
 const typescriptOfTemplates = "~5.9.0";
 
-/** What the suites for other versions of Pulumi's SDK install. */
+/** The version of Pulumi's SDK that each suite for a different version installs. */
 const SDK_OF_SUITE: Record<string, string> = { "sdk-oldest": MIN_PULUMI, "sdk-newest": "latest" };
 
 /** The registry resolves the version, because npm's cache may hold an older `latest`. */

@@ -12,7 +12,7 @@ export interface Page {
 
 export const readPage = (path: string): Page => ({ path, text: readFileSync(`${root}${path}`, "utf8") });
 
-/** The README, and every page of docs/ except those of the Pulumi Registry, which have a front matter. */
+/** The README, and every page of docs/ except those of the Pulumi Registry, which have front matter. */
 export const readPages = (): Page[] => {
   const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".md"),
@@ -43,7 +43,7 @@ export const withoutCode = (text: string): string => text.replaceAll(/^```.*?^``
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]/g)].map(([, target = ""]) => target);
 
-/** Whether a target is a file or an anchor, and not an address. */
+/** Whether a target is a file or an anchor rather than an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
 /** Returns the headings of a page, of all levels or of one. */

@@ -21,14 +21,14 @@ export interface PluginServer {
   sha256: string;
   /** The path of the archive on the server. */
   path: string;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   downloads: string[];
   /** Variables without which the engine neither trusts the server nor downloads anything. */
   environment: Record<string, string>;
 }
 
 /**
- * Uses HTTP/2, as the hosts of releases do: over HTTP/1.1 the engine finds every checksum wrong, because it
+ * Uses HTTP/2, as release hosts do: over HTTP/1.1 the engine finds every checksum wrong, because it
  * skips the last bytes. The folder `damaged` has a shortened archive; `unsized` sends it without
  * Content-Length.
  */

@@ -5,7 +5,7 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 
-/** Properties as they are on the wire, with the marks of secrets and of unknown values. */
+/** Properties as they are on the wire, with their marks for secret and unknown values. */
 export type Marked = Record<string, unknown>;
 
 export interface Failure {
@@ -105,7 +105,7 @@ export const resourceCalls = (call: Call, urn = "") => ({
   },
 });
 
-/** The gRPC error of a call of a provider that must fail. */
+/** The gRPC error of a provider call that must fail. */
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await call.catch((error: unknown) => error);
   if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;

@@ -22,7 +22,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   const words = ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)];
   const server = execa(python, words, { cwd, reject: false, stdio: "ignore" });
   afterTests(() => server.kill("SIGKILL"));
-  // It accepts any signature, and also none.
+  // It accepts any signature, or none.
   const makeBucket = () =>
     fetch(`${origin}/${BUCKET}`, { method: "PUT" }).then(
       ({ ok }) => ok,

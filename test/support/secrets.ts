@@ -32,7 +32,7 @@ export const SPELLINGS: Record<string, (secret: string) => string> = {
   "in lower case": (secret) => secret.toLowerCase(),
   "as JSON": jsonOf,
   "as JSON within JSON": (secret) => jsonOf(jsonOf(secret)),
-  "as JSON of PHP, with \\/ and \\u00fc": (secret) =>
+  "as PHP's JSON, with \\/ and \\u00fc": (secret) =>
     jsonOf(secret).replaceAll("/", "\\/").replaceAll("ü", "\\u00fc"),
   "URL-encoded": encodeURIComponent,
   "URL-encoded in lower case": (secret) =>
@@ -44,5 +44,5 @@ export const SPELLINGS: Record<string, (secret: string) => string> = {
   "in the base64 of a request": (secret) => Buffer.from(`{"key":"${secret}","a":""}`).toString("base64"),
   "in base64url after other text": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
   "in hex": (secret) => Buffer.from(secret).toString("hex"),
-  "in hex of upper case": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
+  "in upper-case hex": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
 };

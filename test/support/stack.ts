@@ -39,7 +39,7 @@ interface StateResource {
   id: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
-  /** The reasons why it is only partly done. */
+  /** The reasons why it was created only in part. */
   initErrors?: string[];
 }
 

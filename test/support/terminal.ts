@@ -46,7 +46,7 @@ export async function requireFree(port: number): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (await isListening(port)) {
     if (Date.now() > deadline)
-      throw new Error(`port ${port}, which the page uses, is taken: end the program that has it`);
+      throw new Error(`port ${port}, which the page uses, is in use: end the program that listens on it`);
     await sleep(50);
   }
 }

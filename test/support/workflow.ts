@@ -31,7 +31,7 @@ export const fillIn = (values: Values, contexts: Values): Values =>
     Object.entries(values).map(([name, text]) => [
       name,
       text.replaceAll(/\$\{\{ ([\w.-]+) \}\}/g, (_, path: string) => {
-        if (contexts[path] === undefined) throw new Error(`nothing is called ${path}`);
+        if (contexts[path] === undefined) throw new Error(`unknown expression: ${path}`);
         return contexts[path];
       }),
     ]),

@@ -23,7 +23,7 @@ test("a repository is OWNER/NAME or its address on GitHub", () => {
 test("a tag must be the version, and a release must name its repository", () => {
   checkTag("v1.2.3", "1.2.3", "acme/hooks");
   expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
-    '"v1.2.4" does not match the version of package.json',
+    '"v1.2.4" does not match the version in package.json',
   );
   expect(() => checkTag("1.2.3", "1.2.3", "acme/hooks")).toThrow("as v1.2.3");
   expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("also pass --repository OWNER/NAME");

@@ -10,7 +10,7 @@ import { VERIFICATION_KEY } from "./servers.ts";
 /** The number of calls in one sample; a single call is too short to measure. */
 const CALLS = 500;
 
-/** Compares `verifySignature` with the two functions of Node that it uses, for each size of body. */
+/** Compares `verifySignature` with the two Node functions that it uses, for each body size. */
 export async function compareSignature(context: Context): Promise<Samples> {
   const sides: Record<string, () => Promise<number>> = {};
   for (const kibibytes of [1, 64]) {
@@ -26,7 +26,7 @@ export async function compareSignature(context: Context): Promise<Samples> {
 const timeCalls = (verify: () => boolean | Promise<boolean>) => () =>
   timeOf(async () => {
     for (let left = CALLS; left > 0; left -= 1)
-      if (!(await verify())) throw new Error("a good signature was not verified");
+      if (!(await verify())) throw new Error("a correct signature was not verified");
   });
 
 function verifyBare(body: Buffer, signature: string): boolean {
@@ -34,7 +34,7 @@ function verifyBare(body: Buffer, signature: string): boolean {
   return timingSafeEqual(Buffer.from(expected), Buffer.from(signature));
 }
 
-/** Compares the time of Node with two lists of arguments, in milliseconds. */
+/** Compares how long Node runs with two argument lists, in milliseconds. */
 export const compareNode =
   (ours: string[], bare: string[]) =>
   (context: Context): Promise<Samples> => {

@@ -14,7 +14,7 @@ import { run } from "../lib/run.ts";
 import { timeOf, type Context, type Samples } from "./measure.ts";
 import { responder, VERIFICATION_KEY } from "./servers.ts";
 
-/** A test key of the service, valid nowhere. */
+/** A test API key, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
 /** The same webhooks as one stack and as a fleet, as a user's files declare them. */
@@ -44,7 +44,7 @@ export async function compareSplits(context: Context): Promise<Samples> {
   };
 }
 
-/** Measures each command, with its own service and backend, and the peak of the memory. */
+/** Measures each command, with its own service and backend, and the peak memory. */
 async function measureSplit(
   split: string,
   { workspaces, signal, update }: Context,

@@ -17,7 +17,7 @@ export async function compareResponder(context: Context): Promise<Samples> {
   return byKey(await alternate(context, 15, { ours: send(ours), bare: send(bare) }), ["cpu", "p99"]);
 }
 
-/** Measures the whole program with its spool: storing only, and also forwarding to a target that responds at once. */
+/** Measures the whole program with its spool: first storing only, then also forwarding to a fast target. */
 export async function compareForwarding(context: Context): Promise<Samples> {
   const { signal } = context;
   await using server = startServer("bare");

@@ -18,11 +18,11 @@ const parseCount = parseWholeNumber(1, 10_000, "from 1 to 10000");
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--workspaces <n>", "workspaces of the row fleet", parseCount, 1000)
+  .option("--workspaces <n>", "number of workspaces in the row fleet", parseCount, 1000)
   .addHelpText(
     "after",
     `
-Exit code: 0 if every target is reached, 1 if one is missed, 2 if something could not be measured.
+Exit code: 0 if every target is met, 1 if one is missed, 2 if something could not be measured.
 Set NO_COLOR=1 to print without colours.`,
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
@@ -43,7 +43,7 @@ await runTool(async () => {
   return results.every(({ figure, values }) => isReached(figure, quantile(values, 0.5))) ? 0 : MISSED;
 }, NOT_MEASURED);
 
-/** Describes the machine, including its other load, because the results depend on it. */
+/** Describes the machine, including its current load, because the results depend on it. */
 async function describeMachine(signal: AbortSignal): Promise<string> {
   const [load = Number.NaN] = loadavg();
   const { version } = await resolveEngine(signal);

@@ -1,4 +1,4 @@
-/** Measures in turns, so that other load of the machine affects all sides alike. */
+/** Measures in turns, so that other load on the machine affects all sides alike. */
 
 /** The values of each side, one for each round. */
 export type Samples = Record<string, number[]>;
@@ -14,7 +14,7 @@ export interface Context {
 
 /**
  * Runs every side once in each round, and starts each round with a different side. Returns the results of
- * each side, by round. A first round does not count.
+ * each side, by round. An additional first round does not count.
  */
 export async function alternate<Result>(
   { signal, update }: Pick<Context, "signal" | "update">,

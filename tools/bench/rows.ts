@@ -5,8 +5,8 @@ import { compareForwarding, compareResponder, reloadUnderLoad } from "./load.ts"
 import type { Context, Samples } from "./measure.ts";
 
 /**
- * `value` is a sample, or two samples with an operator between spaces. `target` is a comparison, a number and
- * a unit.
+ * `value` is a sample, or two samples around an operator, separated by spaces. `target` is a comparison, a
+ * number and a unit.
  */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
 
@@ -24,7 +24,7 @@ const row = (takes: string, measure: Row["measure"], figures: readonly Figure[])
 });
 
 const HMAC = "createHmac and timingSafeEqual";
-const RECEIVER = "node:http that reads the body and checks the HMAC";
+const RECEIVER = "node:http, reading the body and checking the HMAC";
 const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
@@ -44,7 +44,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ["it stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
     ["it forwards (rate)", "it accepts meanwhile", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
-    ["longest block of its event loop", "", "both blockMs", "<= 20 ms"],
+    ["longest time its event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),
   reload: row("two minutes", reloadUnderLoad, [
     ["p99 while 30,000 workspaces reload", "without a reload", "ours p99Ms / bare p99Ms", "<= 3.00"],

@@ -8,13 +8,13 @@ import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { listen } from "../lib/listen.ts";
 
-/** A test key of the receivers, valid nowhere. */
+/** The receivers' test key, valid nowhere. */
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
 /** `early` counts deliveries that arrived before an earlier one of their conversation. */
 const arrivals = { arrived: 0, repeated: 0, early: 0 };
 
-/** The arrivals are those of `target`. */
+/** Only `target` counts arrivals. */
 type Report = typeof arrivals & {
   url: string;
   /** The CPU time of the process so far, in milliseconds. */

@@ -5,7 +5,7 @@ import packageJson from "../../package.json" with { type: "json" };
 
 /** A package whose code is in a bundle. */
 interface BundledPackage extends NpmPackage {
-  /** The text of its file LICENSE, or else its author and the name of the licence. */
+  /** The text of its LICENSE file, or else its author and the name of the licence. */
   text: string;
 }
 
@@ -29,7 +29,7 @@ async function readPackage(folder: string): Promise<BundledPackage> {
   const { name, version, license, author } = manifest;
   if (file === undefined && typeof author !== "string")
     throw new Error(`${folder} is in a bundle but has neither a LICENSE file nor an author in package.json`);
-  const statement = `Copyright (c) ${String(author)}. License: ${license}, as its package.json says`;
+  const statement = `Copyright (c) ${String(author)}. License: ${license}, according to its package.json`;
   const text = file === undefined ? statement : await readFile(join(folder, file), "utf8");
   return { name, version, license, text };
 }
@@ -47,7 +47,7 @@ export interface NpmPackage {
   integrity?: string;
 }
 
-/** The entry of a package in a bill of materials. */
+/** A package's entry in a bill of materials. */
 export function componentOf({ name, version, license, integrity }: NpmPackage) {
   const content = Buffer.from(integrity?.slice("sha512-".length) ?? "", "base64").toString("hex");
   return {

@@ -1,8 +1,8 @@
 /**
  * Writes declarations that do not refer to zod's: those compile only with esModuleInterop or skipLibCheck,
- * and many Pulumi programs have neither. Types that zod infers are written out, with the comments on the keys of the
- * schemas, which the compiler drops, and zod schemas are omitted. Only `pulumi-apichat/schema` exports zod schemas,
- * so `dist/schema` has them, and a version without them in `types/` for the rest of the package.
+ * and many Pulumi programs have neither. Types that zod infers are written out, with the comments on the
+ * schemas' keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema`
+ * has them, and also a version without them, in `types/`, for the rest of the package.
  */
 import { join, sep } from "node:path";
 import ts from "typescript";
@@ -68,7 +68,7 @@ function writeOut(declaration: NamedType, checker: ts.TypeChecker): string {
   const elementOf = (type: ts.Type): ts.Type | undefined =>
     checker.isArrayType(type) ? checker.getTypeArguments(type as ts.TypeReference)[0] : undefined;
   const isWritten = (type: ts.Type): boolean => isShape(elementOf(type) ?? type);
-  /** Writes objects without a name with the comments on their members, and leaves other types to the compiler. */
+  /** Writes out anonymous objects with their members' comments, and leaves other types to the compiler. */
   const write = (type: ts.Type): string => {
     if (type.isUnion() && type.types.some(isWritten)) return type.types.map(write).join(" | ");
     const element = elementOf(type);
@@ -84,7 +84,7 @@ function writeOut(declaration: NamedType, checker: ts.TypeChecker): string {
     : `${start}type ${name} = ${write(type)};`;
 }
 
-/** Whether a type is an object without a name. */
+/** Whether a type is an anonymous object. */
 function isShape(type: ts.Type): boolean {
   const { Anonymous, Mapped } = ts.ObjectFlags;
   const flags = (type.flags & ts.TypeFlags.Object) === 0 ? 0 : (type as ts.ObjectType).objectFlags;

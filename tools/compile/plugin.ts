@@ -16,7 +16,7 @@ const NAMELESS = "pulumi-resource-";
 const OPTIONS = {
   bundle: true,
   // Names are kept, because errors are identified by them. keepNames would add a call for each
-  // function at the start.
+  // function at start-up.
   minifySyntax: true,
   minifyWhitespace: true,
   // CommonJS, because an executable without an extension must run on every Node.
@@ -28,7 +28,7 @@ const OPTIONS = {
 
 /**
  * The parts of undici that plugin and command line use. Loading all of undici (`fetch`, web sockets, caches, mocks)
- * takes a third of a start's CPU time.
+ * takes a third of the CPU time of a start.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";
@@ -41,7 +41,7 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** The file of the thread, without its extension: the program looks for it in its own folder. */
+/** The thread's file, without its extension: the program looks for it in its own folder. */
 export const THREAD = "spool-worker";
 
 /** Replaces undici with these parts. Any other name fails the build. */

@@ -14,8 +14,8 @@ interface RunOptions {
 }
 
 /**
- * Returns the whole environment of a Pulumi run on a backend without an account: `pulumi` and Node 24 first
- * on PATH, none of the caller's own Pulumi or API Channel settings, no downloads.
+ * Returns the complete environment for a Pulumi run on a backend without an account: `pulumi` and Node 24
+ * first on PATH, none of the caller's own Pulumi or API Channel settings, no downloads.
  */
 export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));

@@ -40,7 +40,7 @@ export const sourcesOf = ({ module }: GoTool): URL[] =>
 
 /**
  * Builds the tools in `<folder>/bin`, with temporary files in `<folder>/tmp`. Throws if Go is missing, or older than
- * the go.mod says.
+ * go.mod requires.
  */
 export async function buildGoTools(
   tools: readonly GoTool[],

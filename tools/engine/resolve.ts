@@ -44,7 +44,7 @@ const WAYS = [
 
 /**
  * Finds a Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one
- * in the cache, with progress on stderr. If every way fails, throws an error with the reason of each. An
+ * in the cache, with progress on stderr. If every way fails, throws an error with the reason for each. An
  * abort of `signal` leaves nothing behind.
  */
 export async function resolveEngine(signal: AbortSignal = new AbortController().signal): Promise<Engine> {
@@ -87,7 +87,7 @@ async function makeEngine(folder: string, first: string, signal: AbortSignal): P
     [
       "No Pulumi engine was found. What was tried, and why it failed:",
       ...reasons.map((reason, index) => `  ${index + 1}. ${reason}`),
-      "Make one of these work and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
+      "Fix one of these and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
     ].join("\n"),
   );
 }

@@ -5,9 +5,9 @@ const TERMINAL_EVERY_MS = 500;
 const LOG_EVERY_MS = 15_000;
 
 /**
- * Shows the progress of long work: `title` at once, after two seconds a line with the time, rewritten in place on
- * a terminal, else a new line every 15 seconds, and at the end the duration. Without a title, only the line with
- * the time.
+ * Shows the progress of long work: `title` at once; after two seconds, a line with the time, rewritten
+ * in place on a terminal, repeated every 15 seconds elsewhere; at the end, the duration. Without a title, shows
+ * only the line with the time.
  * The set-up imports this, so it runs on Node 20 and without dependencies.
  *
  * @template T

@@ -43,7 +43,7 @@ export async function requirePython(signal: AbortSignal): Promise<Python> {
 
 /**
  * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per machine,
- * Python and contents of the file, in the tools' cache. Throws the end of pip's output if that fails.
+ * Python and file contents, in the tools' cache. Throws the end of pip's output if that fails.
  */
 export async function preparePackages(
   { command, version }: Python,
@@ -79,7 +79,7 @@ export async function makeEnvironment(
     if (!(error instanceof CommandError)) throw error;
     throw new Error(
       `${packages.join(" ")} could not be installed: ${error.message}\nIs PyPI reachable? ` +
-        "pip takes another index from PIP_INDEX_URL.",
+        "To use a different index, set PIP_INDEX_URL.",
       { cause: error },
     );
   }

@@ -19,7 +19,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The error of a run that the user has ended. */
+/** The error of a run that the user has interrupted. */
 class Interrupted extends Error {
   readonly exitCode: number;
 

@@ -1,10 +1,10 @@
-/** Preloaded into a responder: at exit, writes the longest block of its event loop to a file, in milliseconds. */
+/** Preloaded into a responder. At exit, writes the longest time that its event loop was blocked, in ms. */
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 
-/** The start of the responder does not count. */
+/** The responder's start-up does not count. */
 const START_MS = 1_000;
 
 if (isMainThread) {

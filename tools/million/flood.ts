@@ -100,13 +100,13 @@ export async function flood(count: number, options: FloodOptions) {
   const memoryMib = await peakOf(responder.instance.pid);
   await responder.end();
   return {
-    /** Deliveries a second: accepted and forwarded until the last one was accepted, and until it was forwarded. */
+    /** Deliveries per second until the last one was accepted; for `through`, until it was forwarded. */
     accepted: (count * 1000) / tookMs,
     forwarded: (arrived * 1000) / tookMs,
     through: (count * 1000) / throughMs,
     behind: count - arrived,
     p99Ms: microseconds.percentile(99) / 1000,
-    /** The longest block of the responder's event loop. */
+    /** The longest time for which the responder's event loop was blocked. */
     blockMs: Number(await readFile(blocksFile, "utf8")),
     memoryMib,
     fileMib: files.reduce((sum, { size }) => sum + size, 0) / 2 ** 20,

@@ -17,7 +17,7 @@ await runTool(async () => {
     "deliveries were repeated without a failure": found.repeated > 0 && found.kills === 0,
     "more than 400 MiB of memory": found.memoryMib > 400,
     "files of more than 256 MiB: the space of deleted rows is not reused": found.fileMib > 256,
-    "the rate of forwarding was below 0.8 of the rate of accepting":
+    "the forwarding rate was below 0.8 of the accepting rate":
       found.kills === 0 && found.forwarded < 0.8 * found.accepted,
   }).flatMap(([what, is]) => (is ? [what] : []));
   for (const what of broken) console.error(what);

@@ -24,8 +24,8 @@ import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The programs of the archive: the plugin, and the command line, which may be started through a link. `folder` is the
- * shell's expression for their folder.
+ * The archive's programs: the plugin, and the command line, which may be started through a link. `folder` is
+ * a shell expression for their folder.
  */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
@@ -146,7 +146,7 @@ async function unpackNode({ name, version, integrity }: NodePackage, scratch: st
   const found = `sha512-${hash("sha512", await readFile(join(cwd, archive)), "base64")}`;
   if (found !== integrity)
     throw new Error(
-      `the npm registry's ${what} has the integrity ${found}, and tools/release/platforms.ts pins ${integrity}. ` +
+      `npm's ${what} has the integrity ${found}, but tools/release/platforms.ts pins ${integrity}. ` +
         "If you have changed the version, compare it with what another machine prints for: " +
         `npm view ${what} dist.integrity`,
     );

@@ -88,5 +88,5 @@ async function readRelease(folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);
   if (names.length === 0 || names.includes(SUMS)) return names;
-  throw new Error(`--out: ${folder} has other files; give an empty folder, or one with a release`);
+  throw new Error(`--out: ${folder} has other files; use an empty folder, or one with a release`);
 }

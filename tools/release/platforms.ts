@@ -13,7 +13,7 @@ const { node } = packageJson.devDependencies;
 
 /**
  * The platforms of the archives by the engine's names, and the npm package of Node for each. If the registry lacks a
- * build of the project's version, this is the newest build of a supported line.
+ * build of the project's version, this is the newest build of a supported release line.
  */
 export const PLATFORMS = {
   "linux-amd64": {

@@ -11,7 +11,7 @@ export function parseRepository(text: string): Repository {
   const [, owner, name] = /^(?:https:\/\/github\.com\/)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/.exec(text) ?? [];
   if (owner !== undefined && name !== undefined) return `${owner}/${name}`;
   throw new Error(
-    `--repository: "${text}" is not a repository on GitHub; give OWNER/NAME, as in GITHUB_REPOSITORY`,
+    `--repository: "${text}" is not a repository on GitHub; use OWNER/NAME, as in GITHUB_REPOSITORY`,
   );
 }
 
@@ -19,14 +19,14 @@ export function parseRepository(text: string): Repository {
 export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
   if (tag !== `v${version}`)
     throw new Error(
-      `--tag: "${tag}" does not match the version of package.json, which is ${version}; ` +
+      `--tag: "${tag}" does not match the version in package.json, which is ${version}; ` +
         `tag the commit that has the version, as v${version}`,
     );
   if (repository === undefined)
     throw new Error("--tag: a release must name its repository; also pass --repository OWNER/NAME");
 }
 
-/** The address at which the engine finds the archives of a release: it asks GitHub for the release of the version. */
+/** The address at which the engine finds a release's archives: it asks GitHub for the version's release. */
 const downloadUrlOf = (repository: Repository): string => `github://api.github.com/${repository}`;
 
 export const urlOf = (repository: Repository): string => `https://github.com/${repository}`;

@@ -34,7 +34,7 @@ export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): strin
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Expands the short forms of openapi.yaml. `write` expands the texts that this object has as values. */
+/** Expands the short forms of openapi.yaml. `write` expands this object's string values. */
 function expand(node: unknown, write?: (text: string) => JsonObject): unknown {
   if (Array.isArray(node)) return node.map((one) => expand(one));
   if (typeof node !== "object" || node === null) return node;

@@ -217,8 +217,8 @@ function addObject(node: ts.Node, sourceName: string, { types, secrets }: Contex
 const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
 
 /**
- * Formats code by language, in the form in which each SDK finds its own. An SDK without an example gets no
- * heading.
+ * Formats the examples as one code block per language, in the markup from which each SDK takes its own
+ * example. An SDK without an example gets no heading.
  */
 function writeExamples(examples: Record<string, string>): string {
   const blocks = Object.entries(examples).map(

@@ -75,7 +75,7 @@ async function resolveGenerator(signal: AbortSignal): Promise<string> {
 }
 
 /**
- * Adds what the generator omits: the page of the package, its licence, the fields that PyPI shows, and the
+ * Adds what the generator omits: the package's page, its licence, the fields that PyPI shows, and the
  * command `apichat`.
  */
 async function completePython(folder: string): Promise<void> {
@@ -92,7 +92,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Setuptools supports the name of a licence from 77.0.3 on, and has deprecated the classifiers of licences since. */
+/** Setuptools accepts a licence name from 77.0.3 on, and has deprecated licence classifiers since then. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [

@@ -1,4 +1,4 @@
-"""The command `apichat`: runs the one in the resource plugin of this version, with the Node that the plugin brings.
+"""The command `apichat`: runs the one in this version's resource plugin, with the plugin's own Node.
 
 It is not in the package `pulumi_apichat`, because that imports Pulumi, which takes half a second.
 """
@@ -41,5 +41,5 @@ def _package_folder() -> str:
     """Finds the folder of `pulumi_apichat` without importing it."""
     spec = find_spec("pulumi_apichat")
     if spec is None or spec.origin is None:
-        sys.exit("apichat: the package pulumi-apichat is not complete. Install it again")
+        sys.exit("apichat: the package pulumi-apichat is incomplete. Reinstall it")
     return os.path.dirname(spec.origin)

@@ -1,6 +1,6 @@
 /**
  * A typedoc plugin: names pages after their headings, groups them by folder, names modules as programs import
- * them, and makes links to the README name its file.
+ * them, and points links to the README at its file.
  */
 import { readFileSync } from "node:fs";
 import { Converter, PageEvent, ReflectionKind, Renderer } from "typedoc";

@@ -17,7 +17,7 @@ import { createShell, printPaste, printResult } from "./terminal.ts";
 const command = new Command("npm start --").description(
   "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, " +
     "and real Pulumi commands on a file backend. Registers three webhooks, sends a message and receives " +
-    "the reply, repairs a drift, reads bot_url from another stack, and destroys everything. " +
+    "the reply, repairs drift, reads bot_url from another stack, and destroys everything. " +
     "Takes less than a minute.",
 );
 
@@ -30,13 +30,13 @@ await runTool(async () => {
   const engine = await resolveEngine(signal);
   await using stage = await setStage(engine);
   const shell = createShell(stage.folder, stage.environment, signal);
-  printResult(`The service is an emulator at ${stage.emulator.url}, the receiver is at ${stage.webhookUrl}`);
+  printResult(`The service is an emulator at ${stage.emulator.url}; the receiver is at ${stage.webhookUrl}`);
   await registerWebhooks(stage, shell);
   await exchangeMessages(stage);
   await repairDrift(stage, shell);
   await readFromAnotherStack(stage, shell);
   await destroyAll(stage, shell);
   if (engine.source === "path") return;
-  printResult("To have this pulumi and Node 24 in your terminal:");
+  printResult("To use this pulumi and Node 24 in your terminal:");
   printPaste(exportLine(engine));
 });

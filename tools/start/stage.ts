@@ -51,7 +51,7 @@ export async function setStage(engine: Engine) {
   await symlink(inClone("node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
-  /** The whole environment of `pulumi`. `npm run check` checks the types of the examples. */
+  /** All environment variables of `pulumi`. It skips type checks: `npm run check` does those. */
   const environment: NodeJS.ProcessEnv = {
     ...engineEnvironment(engine, { backend, home, passphrase: "start" }),
     TMPDIR: temporary,

@@ -30,7 +30,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
 /** Sends a contact's message to bot_url; the service posts the flow's signed reply to the webhook. */
 export async function exchangeMessages({ emulator, deliveries }: Stage): Promise<void> {
   printHeading(
-    "A contact writes in acme: the chat posts to bot_url, and the webhook receives the flow's reply",
+    "A contact of acme writes: the chat posts to bot_url, and the webhook receives the flow's reply",
   );
   const { botUrl, flowApiKey } = emulator.workspace("acme");
   const text = "Where is my parcel?";
@@ -41,12 +41,12 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   const { verdict, reason } = await emulator.waitForDelivery({ workspace: "acme" });
   confirm("the reply is delivered", verdict === "delivered", reason);
   const received = deliveries.at(-1);
-  if (received?.kind !== "button_template") throw new CommandError("The reply is not the menu of the flow.");
-  confirm("acme's key has signed it", received.keyIndex === NAMES.indexOf("acme"));
+  if (received?.kind !== "button_template") throw new CommandError("The reply is not the flow's menu.");
+  confirm("the reply is signed with acme's key", received.keyIndex === NAMES.indexOf("acme"));
   const titles = received.message.content_attributes.buttons.map(({ title }) => title).join(", ");
   printResult(
     `a reply with the buttons ${titles} arrived, and the endpoint accepted it; ` +
-      "signature verified with the key of acme",
+      "signature verified with acme's key",
   );
 }
 
@@ -54,7 +54,7 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
 export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   const ours = stage.webhookUrl;
   const other = `${ours}/somebody-else`;
-  printHeading(`Somebody changes the webhook of ${CHANGED} behind our back, to ${other}`);
+  printHeading(`Somebody changes ${CHANGED}'s webhook behind our back, to ${other}`);
   stage.emulator.workspace(CHANGED).change({ webhook_url: other });
   const refreshed = await shell.pulumi("refresh --yes --skip-preview");
   printResult(`~ ${CHANGED} ${findIn(refreshed, /\[diff: .*\]/)}`);
@@ -92,7 +92,7 @@ function confirm(claim: string, holds: boolean, output = ""): void {
   if (!holds) throw new CommandError(`Check failed: ${claim}`, output);
 }
 
-/** Returns what a command printed. Stops the run if it did not. */
+/** Returns what matches in a command's output. Stops the run if nothing does. */
 function findIn(output: string, pattern: RegExp): string {
   const [found] = pattern.exec(output) ?? [];
   if (found === undefined) throw new CommandError(`Check failed: pulumi prints ${pattern}`, output);
@@ -115,5 +115,5 @@ function confirmRegistered({ emulator, webhookUrl, keys }: Stage, name: Name, ou
     webhook_status: "verified",
   };
   const { bot_url: _, ...found } = emulator.workspace(name).registration ?? {};
-  confirm(`the service has the webhook of ${name}`, isDeepStrictEqual(found, expected), output);
+  confirm(`the service has ${name}'s webhook`, isDeepStrictEqual(found, expected), output);
 }

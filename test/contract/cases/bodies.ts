@@ -30,7 +30,7 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
   ...signed(body),
   transfer: { chunkBytes },
 });
-/** The event of a Lambda function holds the whole body. */
+/** A Lambda function's event contains the whole body. */
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
@@ -49,7 +49,7 @@ export const bodyCases: ContractCase[] = [
     "an empty body without a signature is rejected": {},
     "a body that is not JSON is not parsed without a signature": { body: "{ not JSON" },
   }),
-  caseOf("one byte more than 1 MiB is too large", tooLarge, signed(textOfBytes(MIB + 1).body)),
+  caseOf("a body one byte larger than 1 MiB is too large", tooLarge, signed(textOfBytes(MIB + 1).body)),
   caseOf(
     "a body as large as the program's own limit",
     textOfBytes(1000).expected,
@@ -59,7 +59,7 @@ export const bodyCases: ContractCase[] = [
   ...casesOf(
     tooLarge,
     {
-      "the limit counts bytes and not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
+      "the limit counts bytes, not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
       "a body that is too large is rejected before its signature is checked": {
         body: textOfBytes(1001).body,
       },
@@ -80,7 +80,7 @@ export const bodyCases: ContractCase[] = [
   ),
   caseOf("chunks that exceed 1 MiB", tooLarge, inChunks(textOfBytes(MIB + 1).body, 65_536), inPieces),
   caseOf(
-    "a body that breaks off is incomplete, and is not delivered",
+    "a body that breaks off is reported as incomplete, and is not delivered",
     rejected(400, "body_incomplete"),
     {
       ...signed('{"type":"text","text":"x"}'),

@@ -80,11 +80,11 @@ export const handshakeCases: ContractCase[] = [
     "a form labelled as JSON": { body: formOf(), headers: [JSON_TYPE] },
     "a form with an encoded name": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
     "a form of 8 KiB": inForm({ pad: "x".repeat(PAD_TO_8_KIB) }),
-    "one in the body and one in the query: the body counts": {
+    "with one handshake in the body and one in the query, the body counts": {
       ...inForm(),
       target: `/hook?${formOf({ hub_challenge: "other" })}`,
     },
-    "a repeated parameter: the first counts": {
+    "a repeated parameter, of which the first counts": {
       body: `${formOf()}&hub_challenge=other`,
       headers: [FORM],
     },
@@ -103,35 +103,35 @@ export const handshakeCases: ContractCase[] = [
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
   ...casesOf(inMultipart, {
-    "a multipart form with other headers, in another order and case, and a name without quotes": inParts(
+    "a multipart form with more headers, in a different order and case, and an unquoted name": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
     ),
     "a multipart form with another field and a file of the same name": inParts(
       FILE_PART + partsOf({ hub_topic: "x\r\n\r\ny" }),
     ),
     "a multipart form without a content type": { body: partsOf() },
-    "a multipart form with a repeated field: the first counts": inParts(
+    "a multipart form with a repeated field, of which the first counts": inParts(
       partsOf().replace(`--${BOUNDARY}--\r\n`, "") + partsOf({ hub_challenge: "other" }),
     ),
   }),
   ...casesOf(none, {
     "a truncated multipart form": inParts(partsOf().slice(0, -6)),
-    "a multipart form whose boundary continues": inParts(
+    "a multipart form whose boundary is followed by another character": inParts(
       partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`),
     ),
   }),
   ...challengeInAll("of 1 KiB", "c".repeat(1024)),
   ...challengeInAll("with every printable character", PRINTABLE),
-  caseOf("a challenge with whitespace at its ends", challenged(" a b "), inForm({ hub_challenge: " a b " })),
+  caseOf("a challenge with a space at each end", challenged(" a b "), inForm({ hub_challenge: " a b " })),
   caseOf("a plus sign in a form is a space", challenged("a b"), {
     body: formOf().replace(CHALLENGE, "a+b"),
     headers: [FORM],
   }),
   ...casesOf(rejected(400, "invalid_challenge"), {
-    "a challenge of one character more than 1 KiB is rejected": inForm({ hub_challenge: "c".repeat(1025) }),
-    "a challenge that is empty is rejected": inForm({ hub_challenge: "" }),
-    "a challenge with a line feed at its end is rejected": inForm({ hub_challenge: "a\n" }),
-    "a challenge beyond ASCII is rejected": inForm({ hub_challenge: "é" }),
+    "a challenge one character longer than 1 KiB is rejected": inForm({ hub_challenge: "c".repeat(1025) }),
+    "an empty challenge is rejected": inForm({ hub_challenge: "" }),
+    "a challenge that ends with a line feed is rejected": inForm({ hub_challenge: "a\n" }),
+    "a challenge with a non-ASCII character is rejected": inForm({ hub_challenge: "é" }),
   }),
   caseOf(
     "the second key as the token",
@@ -144,11 +144,11 @@ export const handshakeCases: ContractCase[] = [
     inForm({ hub_verify_token: FOREIGN_KEY, hub_challenge: "é" }),
   ),
   ...casesOf(none, {
-    "without hub_mode it is not a handshake": inForm({ hub_mode: undefined }),
-    "without a token it is not a handshake": inForm({ hub_verify_token: undefined }),
-    "without a challenge it is not a handshake": inForm({ hub_challenge: undefined }),
+    "a form without hub_mode is not a handshake": inForm({ hub_mode: undefined }),
+    "a form without a token is not a handshake": inForm({ hub_verify_token: undefined }),
+    "a form without a challenge is not a handshake": inForm({ hub_challenge: undefined }),
     "a challenge that is a number is not a handshake": inJson({ hub_challenge: 123456789012 }),
-    "JSON in a list is not a handshake": { body: `[${jsonOf()}]`, headers: [JSON_TYPE] },
+    "JSON inside a list is not a handshake": { body: `[${jsonOf()}]`, headers: [JSON_TYPE] },
     "truncated JSON is not a handshake": { body: jsonOf().slice(0, -1), headers: [JSON_TYPE] },
     "parameters divided between body and query are not a handshake": {
       target: `/hook?${formOf({ hub_challenge: undefined })}`,

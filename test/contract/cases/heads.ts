@@ -32,7 +32,7 @@ export const headCases: ContractCase[] = [
   ...["GET", "PUT", "OPTIONS"].map((name) =>
     caseOf(`the method ${name} is not allowed`, otherMethod, withMethod(name)),
   ),
-  // Without a body, because a HEAD request expects none.
+  // Expects no body, because a response to HEAD has none.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   caseOf("the path with a query", handled, { ...delivery, target: "/hook?tenant=7" }, atPath),
@@ -40,10 +40,10 @@ export const headCases: ContractCase[] = [
     unknownPath,
     {
       "the root is unknown if a path is configured": { ...delivery, target: "/" },
-      "a path below the path is unknown": { ...delivery, target: "/hook/x" },
-      "the path with a slash after it is unknown": { ...delivery, target: "/hook/" },
-      "the path in different case is unknown": { ...delivery, target: "/Hook" },
-      "the path written with percent signs is unknown": { ...delivery, target: "/h%6Fok" },
+      "a path below the configured one is unknown": { ...delivery, target: "/hook/x" },
+      "the path with a trailing slash is unknown": { ...delivery, target: "/hook/" },
+      "the path in a different case is unknown": { ...delivery, target: "/Hook" },
+      "the path with a percent-encoded letter is unknown": { ...delivery, target: "/h%6Fok" },
       "a different method at an unknown path is unknown": { method: "GET", target: "/" },
       "a handshake at an unknown path is unknown": { target: `/?${query}` },
     },
@@ -56,7 +56,7 @@ export const headCases: ContractCase[] = [
   ...casesOf(handled, {
     "every path, if none is configured": { ...delivery, target: "/a/b/c?d" },
     "content-encoding identity": withHeader("CONTENT-ENCODING", "Identity"),
-    "a content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
+    "the content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
     cookies: withHeader("Cookie", "a=1; b=2"),
   }),
 ];

@@ -37,12 +37,12 @@ export const messageCases: ContractCase[] = [
       ],
     },
   ),
-  caseOf("a different x-action is delivered too", delivered("text", text, { action: "typing" }), {
+  caseOf("a different x-action is handled too", delivered("text", text, { action: "typing" }), {
     ...signed,
     headers: [["X-Action", "typing"]],
   }),
   caseOf(
-    "a handler that cannot accept it now",
+    "a handler that cannot accept the delivery now",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
     { options: { isUnavailable: true } },

@@ -19,18 +19,18 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with these signatures, made from the right one. */
+/** A request with these signatures, made from the correct one. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
-// schema/vectors.json has more that is rejected; test/unit/responder/signature.test.ts has other forms.
+// schema/vectors.json has more rejected signatures; test/unit/responder/signature.test.ts has other forms.
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
-    "a right signature is verified": { body: BODY, signed: {} },
-    "a signature in the header X-HUB-SIGNATURE-256 counts": {
+    "a correct signature is verified": { body: BODY, signed: {} },
+    "a signature in the header X-HUB-SIGNATURE-256 is verified": {
       body: BODY,
       signed: { header: "X-HUB-SIGNATURE-256" },
     },
@@ -51,11 +51,11 @@ export const signatureCases: ContractCase[] = [
   ),
   caseOf("no signature is rejected", missing, { body: BODY }),
   ...casesOf(malformed, {
-    "digits in upper case are rejected": signedAs((hex) => asIs(hex.toUpperCase())),
-    "two signatures in one header are rejected, although both are right": signedAs(
+    "upper-case digits are rejected": signedAs((hex) => asIs(hex.toUpperCase())),
+    "two signatures in one header are rejected, even if both are correct": signedAs(
       (hex) => `${asIs(hex)}, ${asIs(hex)}`,
     ),
-    "two headers with a signature are rejected when only the first is right": signedAs(
+    "two headers with a signature are rejected if only the first is correct": signedAs(
       asIs,
       () => "sha256=0",
     ),
@@ -67,8 +67,8 @@ export const signatureCases: ContractCase[] = [
   ...casesOf(
     malformed,
     {
-      "two headers with a signature are rejected, although both are right": signedAs(asIs, asIs),
-      "two headers with a signature are rejected when only the last is right": signedAs(
+      "two headers with a signature are rejected, even if both are correct": signedAs(asIs, asIs),
+      "two headers with a signature are rejected if only the last is correct": signedAs(
         () => "sha256=0",
         asIs,
       ),

@@ -1,6 +1,6 @@
-// Generates the SDKs of a Pulumi package schema: generate-sdk SCHEMA FOLDER LANGUAGE...
-// Each language gets a folder of its name in FOLDER. The language hosts that can be built here are too old to do it, and
-// this is what today's hosts call.
+// Generates the SDKs for a Pulumi package schema: generate-sdk SCHEMA FOLDER LANGUAGE...
+// Each language gets a folder with its name in FOLDER. The language hosts that can be built here are too
+// old to generate SDKs; this calls the generators that today's hosts call.
 package main
 
 import (
@@ -57,7 +57,7 @@ func generate(schemaFile, folder, language string) error {
 	if err := json.Unmarshal(text, &spec); err != nil {
 		return err
 	}
-	// Bound anew for each language, because a generator changes it.
+	// Bound again for each language, because a generator changes it.
 	pkg, diagnostics, err := schema.BindSpec(spec, noLoader{}, schema.ValidationOptions{})
 	if err != nil {
 		return err
