@@ -98,7 +98,7 @@ const show = ({ id, workspace, headers, body }: Omit<AcceptedDelivery, "conversa
 test("hands out each delivery once, from memory or file, and again after its release", async () => {
   const path = spoolFile();
   const before = await openTestSpool(path);
-  const given = [1000, 0, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
+  const given = [1000, 1, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
   const accepted = await acceptAll(before, given);
   await before.close();
   const spool = await openTestSpool(path);
