@@ -102,7 +102,9 @@ export async function restore(
     }
   }
   const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
-  return { ...stays, sentence: `${stays.sentence}. ${lost}` };
+  // A stack's state still shows the webhook as registered, so an up alone may change nothing.
+  const advice = "If a stack has it, run pulumi refresh, then pulumi up";
+  return { ...stays, sentence: `${stays.sentence}. ${lost}. ${advice}` };
 }
 
 const describe = (seen: Registration | undefined): string =>

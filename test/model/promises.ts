@@ -248,6 +248,9 @@ function learn(world: World, seen: Seen): void {
     seen.writes.some(({ operation }) => operation === "delete-webhook") && !after.registration;
   known.isUnseen ||=
     (isRemoved && after.stored.length > 0) ||
+    failures.some(({ error }) =>
+      textsOf(error).some((text) => text.endsWith("run pulumi refresh, then pulumi up")),
+    ) ||
     (killed !== undefined && killed.method !== "create") ||
     (hasFailed("delete") && isLost("get-webhook"));
 }
