@@ -1,7 +1,7 @@
 import type { AsyncCommand } from "fast-check";
 import { expect } from "vitest";
 import type { FaultRule } from "../../provider/emulator/index.js";
-import type { Kill, ProviderName } from "./engine.js";
+import type { Kill, ProviderName, Stored } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
@@ -56,7 +56,8 @@ export const destroy = (choice: { kill?: Kill } = {}): Command =>
   });
 
 /** `pulumi state delete`. */
-const forget = (name: string): Command => command(`forget(${name})`, ({ engine }) => engine.forget(name));
+const forget = ({ name, id }: Stored): Command =>
+  command(`forget(${name})`, ({ engine }) => engine.forget(name, id));
 
 const isDeclared =
   (workspace: WorkspaceName) =>
@@ -248,8 +249,5 @@ function wayOut(world: World, workspace: WorkspaceName): Command[] {
     ? stored.filter((one) => isOfOtherBot(world, workspace, one))
     : stored.filter(() => !isProven(world, workspace));
   const replacing = registration && world.program.has(workspace);
-  return [
-    ...dead.map(({ name }) => forget(name)),
-    ...(replacing ? [edit(workspace, { onExisting: "replace" })] : []),
-  ];
+  return [...dead.map(forget), ...(replacing ? [edit(workspace, { onExisting: "replace" })] : [])];
 }

@@ -148,9 +148,9 @@ export class Engine {
     return this.#run(kill, () => this.#deleteAll(this.state));
   }
 
-  /** `pulumi state delete`: calls no provider. */
-  forget(name: string): void {
-    this.state = this.state.filter((stored) => stored.name !== name);
+  /** `pulumi state delete`: calls no provider. A pending delete can have the same name as another resource. */
+  forget(name: string, id: string): void {
+    this.state = this.state.filter((stored) => stored.name !== name || stored.id !== id);
   }
 
   /** Runs one command with its own provider processes. */
