@@ -47,7 +47,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     seen.writes.some(({ operation }) => operation === "delete-webhook") &&
     "it was deleted",
 
-  "a rejected set-webhook removes nothing": (world, seen) => {
+  "a rejected set-webhook removes no verified webhook": (world, seen) => {
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
@@ -58,7 +58,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
         [name, ...aliases].includes(one.name) && one.outputs["webhookUrl"] === registration?.webhook_url,
     );
     const mayGo = mayBeRemoved(world, seen);
-    const isKept = !!registration && isInState && !isUnknown && !mayGo;
+    const isKept = registration?.webhook_status === "verified" && isInState && !isUnknown && !mayGo;
     return isKept && strikes < 2 && !after.registration && "it is gone";
   },
 
