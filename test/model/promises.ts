@@ -251,6 +251,7 @@ function learn(world: World, seen: Seen): void {
     failures.some(({ error }) =>
       textsOf(error).some((text) => text.endsWith("run pulumi refresh, then pulumi up")),
     ) ||
-    (killed !== undefined && killed.method !== "create") ||
+    // The state of a replaced resource does not show what its killed create has set.
+    (killed !== undefined && (killed.method !== "create" || after.stored.length > 0)) ||
     (hasFailed("delete") && isLost("get-webhook"));
 }
