@@ -75,7 +75,7 @@ const webhooks = workspaces.map(({ name, baseUrl, key }) => {
       baseUrl,
       webhookUrl,
       webhookVerificationKey: key.current,
-      // The certificate of a new host name takes minutes.
+      // It takes minutes to issue the certificate of a new host name.
       timeouts: { readySeconds: 300 },
     },
     // The Worker must know a new key before the service does, and must be able to forward deliveries.
