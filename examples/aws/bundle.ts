@@ -3,8 +3,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { buildSync } from "esbuild";
 
 /**
- * Bundles a handler's source file into `index.cjs`. The AWS SDK is not bundled, because Lambda's Node.js runtime has
- * it, where CommonJS finds it but ES modules do not.
+ * Bundles a handler's source file into `index.cjs`. The AWS SDK is not bundled, because Lambda's Node.js runtime
+ * contains it. The bundle is CommonJS, because ES modules do not find that copy of the SDK.
  */
 export function bundleHandler(path: string): pulumi.asset.Archive {
   return new pulumi.asset.AssetArchive({ "index.cjs": new pulumi.asset.StringAsset(bundle(path)) });

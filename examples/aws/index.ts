@@ -8,7 +8,7 @@ import { QUEUE_MESSAGE_BYTES } from "./lambda/queued-delivery";
 
 const config = new pulumi.Config();
 
-// The seed may serve many stacks: the subject gives each its own keys. The first rotation is the current one.
+// Many stacks may share the seed: the subject gives each stack its own keys. The first rotation is the current one.
 const derivation = { subject: pulumi.getStack(), rotations: config.requireObject<string[]>("rotations") };
 const keySeed = config.requireSecret("keySeed");
 const key = new VerificationKey("apichat", { derivedFrom: keySeed, ...derivation });
@@ -41,7 +41,7 @@ const deliveries = new sqs.Queue("deliveries", {
   messageRetentionSeconds: 4 * DAY_SECONDS,
   // AWS recommends six times the function's timeout.
   visibilityTimeoutSeconds: 6 * FORWARD_TIMEOUT_SECONDS,
-  // The pauses between attempts double from 1 s to 5 minutes, so this takes about a day.
+  // The pauses between attempts double from 1 s to 5 minutes, so 300 attempts take about a day.
   redrivePolicy: pulumi.jsonStringify({ deadLetterTargetArn: deadLetters.arn, maxReceiveCount: 300 }),
 });
 

@@ -1,8 +1,8 @@
 import { buildSync } from "esbuild";
 
 /**
- * Bundles the Worker into one ES module. "neutral" picks the package's WebCrypto, so the Worker needs no
- * `nodejs_compat`.
+ * Bundles the Worker into one ES module. With the platform "neutral", the package uses WebCrypto, so the Worker needs
+ * no `nodejs_compat`.
  */
 export function bundleWorker(): string {
   const { outputFiles } = buildSync({

@@ -35,14 +35,14 @@ const worker = new cloudflare.WorkersScript("responder", {
     // The Worker derives the keys of every workspace from these two.
     { type: "secret_text", name: "KEY_SEED", text: keySeed },
     { type: "plain_text", name: "ROTATIONS", text: JSON.stringify(rotations) },
-    // One for each workspace, because a binding holds at most 5 KB. Secret, because a URL may hold a token.
+    // One binding for each workspace, because a binding holds at most 5 KB. Secret, because a URL may contain a token.
     ...workspaces.map(({ name, forwardTo }) => ({
       type: "secret_text",
       name: `WORKSPACE_${name}`,
       text: JSON.stringify({ forwardTo }),
     })),
   ],
-  // Invocation logs hold URLs, and a handshake by query has the key in its URL.
+  // Invocation logs contain URLs, and the URL of a handshake may contain the key in its query.
   observability: { enabled: true, logs: { enabled: true, invocationLogs: false } },
 });
 
@@ -75,7 +75,7 @@ const webhooks = workspaces.map(({ name, baseUrl, key }) => {
       baseUrl,
       webhookUrl,
       webhookVerificationKey: key.current,
-      // The certificate of a new host name takes minutes.
+      // It takes minutes to issue the certificate of a new host name.
       timeouts: { readySeconds: 300 },
     },
     // The Worker must know a new key before the service does, and must be able to forward deliveries.

@@ -4,16 +4,16 @@ import * as pulumi from "@pulumi/pulumi";
 export interface Workspace {
   /** The workspace's address at the service. */
   baseUrl: string;
-  /** Where its deliveries are forwarded to. */
+  /** The URL to which the workspace's deliveries are forwarded. */
   forwardTo: string;
 }
 
 /** The stack's configuration. */
 export interface Settings {
   accountId: string;
-  /** By name: the name is the path of the webhook URL, and the name of the resources. */
+  /** Keyed by name, which is also the path of the webhook URL and the name of the resources. */
   workspaces: Record<string, Workspace>;
-  /** The secret that the verification keys of all workspaces are derived from. */
+  /** The secret from which the verification keys of all workspaces are derived. */
   keySeed: pulumi.Output<string>;
   /** The current rotation first, then the earlier ones whose keys are accepted. */
   rotations: string[];

@@ -1,4 +1,4 @@
-// In place of your program: it prints each delivery. A delivery may arrive twice, with the same id.
+// Stands in for your program: it prints each delivery. A delivery may arrive twice, with the same id.
 import { createServer } from "node:http";
 
 const server = createServer((request, response) => {

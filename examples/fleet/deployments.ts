@@ -3,8 +3,8 @@ import { openFleet } from "pulumi-apichat/fleet";
 import { definition } from "./definition.ts";
 
 // Prints what to set in Pulumi Cloud for each stack: how Deployments runs it, drift detection once a day without
-// repair, and no schedule that destroys it (TTL). With --apply it sends these settings. node deployments.ts
-// <organization> <URL of the repository> [--apply]
+// repair, and no schedule that destroys it (TTL). With --apply, it sends these settings. To run it:
+// node deployments.ts <organization> <URL of the repository> [--apply]
 
 /** The variables that the definition and the provider need. They are printed by name and sent as secrets. */
 const VARIABLES = ["APICHAT_API_KEY", "KEY_SEED"];

@@ -4,7 +4,7 @@ import { decodeDelivery } from "./queued-delivery";
 import type { Queue } from "./sqs";
 
 export interface ForwarderOptions {
-  /** The URL that gets the deliveries. */
+  /** The URL to which deliveries are posted. */
   target: string;
   queue: Pick<Queue, "delay">;
   deadLetters: Pick<Queue, "send">;
@@ -63,13 +63,13 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     });
     return { ...outcome, kind: "done" };
   } catch (error) {
-    // One failed record must not cause the forwarded ones of its batch to be received again.
+    // A failed record must not cause forwarded records of the same batch to be received again.
     console.error(`Message ${record.messageId} could not be forwarded: ${String(error)}`);
     return { kind: "retry", reason: String(error), retryAfterSeconds: 0 };
   }
 }
 
-/** Doubles with each attempt, starting at one second. */
+/** The pause doubles with each attempt, starting at one second. */
 function pauseOf({ attributes }: SQSRecord, retryAfterSeconds: number): number {
   const attempts = Number(attributes.ApproximateReceiveCount);
   const backOffSeconds = Math.min(MAX_PAUSE_SECONDS, 2 ** (attempts - 1));

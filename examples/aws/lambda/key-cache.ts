@@ -1,13 +1,13 @@
 /** Older keys are read again before they are used. A removed key may still be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Minimum interval between reads caused by rejected requests, because those cost their sender nothing. */
+/** Minimum interval between reads caused by rejected requests, because such requests cost nothing to send. */
 const MIN_AGE_MS = 1_000;
 
 /** Caches the verification keys of a store between the invocations of one instance. */
 export interface KeyCache {
-  /** The keys. Rejects if they have never been read and cannot be now. */
+  /** The keys. Rejects if they have never been read and cannot be read now. */
   current(): Promise<readonly string[]>;
-  /** Reads them again, and returns whether they have changed. */
+  /** Reads the keys again, and returns whether they have changed. */
   renew(): Promise<boolean>;
 }
 

@@ -10,7 +10,7 @@ export interface QueuedDelivery {
 /** The largest message of SQS: 1 MiB, if the queue's `maxMessageSize` allows it. */
 export const QUEUE_MESSAGE_BYTES = 1024 * 1024;
 
-/** The largest body of a delivery: base64 needs a third more, and 90 KiB remain for id and headers. */
+/** The largest body of a delivery: base64 needs a third more, and 90 KiB remain for the id and the headers. */
 export const BODY_LIMIT_BYTES = 700 * 1024;
 
 /** Writes a delivery as a message. The body is base64, because SQS does not accept every text. */

@@ -7,7 +7,7 @@ import { readParameter } from "./ssm";
 
 const environment = readEnvironment("QUEUE_URL", "KEYS_PARAMETER");
 
-/** Answers the service: handshakes and deliveries. */
+/** Answers the handshakes and deliveries of the service. */
 export const handler = createReceiver({
   keys: createKeyCache(async () => {
     const { seed, subject, rotations } = JSON.parse(await readParameter(environment.KEYS_PARAMETER));

@@ -17,8 +17,8 @@ export interface ReceiverOptions {
 }
 
 /**
- * Creates the handler of the webhook URL. A delivery is acknowledged with 200 once it is in the queue, else rejected
- * with 503.
+ * Creates the handler of the webhook URL. A delivery is acknowledged with 200 once it is in the queue; if the queue
+ * does not accept it, the response is 503.
  */
 export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler {
   const answer = toLambdaHandler(
@@ -56,8 +56,8 @@ const headersToForward = (request: RequestHead): [name: string, value: string][]
   endToEndHeaders(request.headers()).filter(([name]) => !/^x-amzn-/i.test(name));
 
 /**
- * The conversation, as the name of a message group; undefined for a message without one, which does not wait for
- * others.
+ * The conversation's ID, as the name of a message group. Undefined for a message without a conversation, which does
+ * not wait for others.
  */
 function conversationOf(message: unknown): string | undefined {
   const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };

@@ -5,11 +5,11 @@ export interface QueueMessage {
   body: string;
   /** The messages of one group stay in order. */
   group: string;
-  /** The queue accepts only one message with an id within five minutes, so a repeated call changes nothing. */
+  /** Within five minutes, the queue accepts only one message with the same id, so a repeated call changes nothing. */
   deduplicationId: string;
 }
 
-/** The calls that the functions make to a queue; Lambda itself receives and deletes. */
+/** The calls that the functions make to a queue; Lambda itself receives and deletes messages. */
 export interface Queue {
   send(message: QueueMessage): Promise<void>;
   /** Hides a received message, and thereby its group, for this many seconds. */

@@ -2,14 +2,14 @@ import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import type { Letter } from "./letter";
 
 /**
- * The bindings of the Pulumi program, including a secret `WORKSPACE_<name>` per workspace: {@link Workspace} as JSON.
+ * The bindings that the program sets. Each workspace also has a secret `WORKSPACE_<name>`: {@link Workspace} as JSON.
  */
 export interface Env {
   DELIVERIES: Queue<Letter>;
   DEAD_LETTERS: Queue<Letter>;
   /** The name of the queue behind `DEAD_LETTERS`. */
   DEAD_LETTER_QUEUE: string;
-  /** The secret that the verification keys are derived from. */
+  /** The secret from which the verification keys are derived. */
   KEY_SEED: string;
   /** A JSON list: the current rotation, then the earlier ones whose keys are accepted. */
   ROTATIONS: string;
@@ -19,12 +19,12 @@ export interface Workspace {
   forwardTo: string;
 }
 
-/** Finds the workspace of this name, if the program has one. */
+/** Finds the workspace with this name, if there is one. */
 export function findWorkspace(env: Env, name: string): Workspace | undefined {
   const binding: unknown = Reflect.get(env, `WORKSPACE_${name}`);
   return typeof binding === "string" ? (JSON.parse(binding) as Workspace) : undefined;
 }
 
-/** The keys of a workspace, as its `VerificationKey` has them. */
+/** The same keys as those of the workspace's `VerificationKey`. */
 export const keysOf = ({ KEY_SEED, ROTATIONS }: Env, name: string): Promise<string[]> =>
   deriveVerificationKeys(KEY_SEED, { subject: name, rotations: JSON.parse(ROTATIONS) });

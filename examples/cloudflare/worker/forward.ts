@@ -36,7 +36,7 @@ export async function replay(message: Message<Letter>, env: Env): Promise<void> 
 
 async function post(letter: Letter, env: Env): Promise<Response> {
   const workspace = findWorkspace(env, letter.workspace);
-  if (workspace === undefined) throw new Error("the workspace is not bound any more");
+  if (workspace === undefined) throw new Error("the Worker no longer has a binding for this workspace");
   const response = await fetch(workspace.forwardTo, {
     ...readLetter(letter),
     redirect: "manual",
@@ -47,7 +47,7 @@ async function post(letter: Letter, env: Env): Promise<Response> {
   return response;
 }
 
-/** A queue moves a message to its dead letters only after the last retry, so this moves it earlier. */
+/** Moves a message to the dead letters at once; the queue itself does so only after the last retry. */
 async function bury(message: Message<Letter>, env: Env): Promise<void> {
   await env.DEAD_LETTERS.send(message.body, { contentType: "json" });
   message.ack();
