@@ -46,8 +46,8 @@ export interface MessageReceipt {
   /** The HTTP status, from 200 to 299. */
   httpStatus: number;
   /**
-   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB:
-   * only the status counts.
+   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB,
+   * because only the status matters.
    */
   body: unknown;
   /** How many requests were sent. */
@@ -66,7 +66,7 @@ export type MessageOfKind =
 /** A message in wire format (section 4.2), or by its kind. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/** Throws `invalid_config` that names wrong fields as the caller knows them, but shows no values. */
+/** Throws an `invalid_config` error that names the wrong fields as the caller knows them. It contains no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
@@ -80,13 +80,13 @@ export function checkMessage(message: MessageToSend): InboundMessage {
   throw invalidFields(named, { where: "message", operation: "message" });
 }
 
-/** A value that is not an object is treated as wire format, so that its check rejects it. */
+/** A value that is not an object is treated as wire format, so that the check of the wire format rejects it. */
 const isWire = (message: MessageToSend | null | undefined): message is InboundMessage =>
   typeof message !== "object" ||
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** Builds a message of section 4.2. It is not checked yet, because callers may use no types. */
+/** Builds a message of section 4.2. The caller must check it, because users may not use the types. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Replaces the names of wire fields by those of options. A button's title is in two fields. */
+/** Replaces the names of wire fields by those of options. Names a button's title, which is in two fields, only once. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

@@ -7,9 +7,7 @@ import { untilStopped } from "../run-command.js";
 
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
-    .description(
-      "run the whole service on this machine until Ctrl-C, with a page on which you play the contact",
-    )
+    .description("run the whole service on this machine until Ctrl-C; you play the contact on a page")
     .option(
       "--port <port>",
       "port of the registration interface, control API and page; 0 picks a free one",
