@@ -47,7 +47,7 @@ const resendCommand = (): Command =>
         const kept = spool.find(id);
         if (kept === undefined)
           throw new Error(
-            `no delivery has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists all`,
+            `no delivery has the id ${quote(id, [])}; to list all, run ${commandLine()} responder deliveries`,
           );
         // Loaded here, because `--help` needs no HTTP client.
         const [{ headersToForward }, { deliverOnce }] = await Promise.all([
@@ -213,7 +213,7 @@ const replay = (ids: string[], options: PlaceOptions & { all?: boolean }): Promi
     const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
+      throw new Error(`not dead letters: ${those}; to list all, run ${commandLine()} responder dead-letters`);
     }
     if (replayed === 0) note(noneOf("dead letters", options));
     return EXIT.done;
