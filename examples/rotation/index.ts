@@ -12,7 +12,7 @@ const key = new VerificationKey("rotation", {
 // Accepts the key of every rotation.
 const responder = new HandshakeResponder("rotation", {
   workspaces: { acme: { verificationKeys: key.keys, forwardTo: config.get("forwardTo") } },
-  // Fixed, so that a tunnel or reverse proxy can lead to it. Default: any free port, which is kept.
+  // A fixed port, to which a tunnel or reverse proxy can lead. By default, a free port is chosen and then kept.
   port: config.getNumber("port"),
   publicUrl: config.get("publicUrl"),
 });

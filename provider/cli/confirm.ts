@@ -29,7 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return orAborted(readLine(lines), signal).finally(() => lines.close());
 }
 
-/** Prompts without echo. The terminal then sends no signal for Ctrl-C, so this does. Returns "" at the end of input. */
+/** Prompts without echo. Ctrl-C then sends no signal, so this function does. Returns "" at the end of the input. */
 export async function askSecret(
   question: string,
   { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {

@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change. Returns its count, and prints it: for scripts, under `name`. */
+/** Makes a change, then prints and returns its count. With `--json`, the count is printed under `name`. */
 async function change(
   options: PlaceOptions,
   name: string,

@@ -57,27 +57,27 @@ export class MessageClient {
     return this.send({ ...options, kind: "button" }, options);
   }
 
-  /** Sends an image, by its URL. */
+  /** Sends an image, given as a URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "image" }, options);
   }
 
-  /** Sends an audio file, by its URL. */
+  /** Sends an audio file, given as a URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "audio" }, options);
   }
 
-  /** Sends a video, by its URL. */
+  /** Sends a video, given as a URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "video" }, options);
   }
 
-  /** Sends a file, by its URL. */
+  /** Sends a file, given as a URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message, in wire format or by its kind: `{ kind: "text", sender, conversationId, text }`. */
+  /** Sends a message, in wire format or with its kind: `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer" } = this.#options;

@@ -29,7 +29,7 @@ export interface SendButtonOptions extends MessageAddress {
   payload: string;
 }
 
-/** An image, an audio file, a video or any other file, by its URL (section 4.2). */
+/** An image, an audio file, a video or any other file, given as a URL (section 4.2). */
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
@@ -41,7 +41,7 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-/** The service's response to an accepted message, which the specification does not define (section 4.2). */
+/** The service's response to an accepted message. The specification does not define the response (section 4.2). */
 export interface MessageReceipt {
   /** The HTTP status, from 200 to 299. */
   httpStatus: number;
@@ -54,7 +54,7 @@ export interface MessageReceipt {
   attempts: number;
 }
 
-/** A message by its kind, with the options of `sendText`, `sendButton` or the method for its media. */
+/** A message with its kind, and with the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
       /** The kind of message, which determines its other options. */
@@ -63,7 +63,7 @@ export type MessageOfKind =
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
-/** A message in wire format (section 4.2), or by its kind. */
+/** A message in wire format (section 4.2), or with its kind. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
 /** Throws an `invalid_config` error that names the wrong fields as the caller knows them. It contains no values. */
@@ -86,7 +86,7 @@ const isWire = (message: MessageToSend | null | undefined): message is InboundMe
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** Builds a message of section 4.2. The caller must check it, because users may not use the types. */
+/** Builds a message of section 4.2. The result is still to be checked, because JavaScript has no types. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {

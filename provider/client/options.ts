@@ -32,7 +32,7 @@ export function requireOptions(client: string, schema: z.ZodType, options: objec
 
 /**
  * How the flow API key is sent to `bot_url`; section 5 does not specify this. `bearer`: as `Authorization: Bearer`.
- * `raw`: alone in `Authorization`. `body`: as the field `ChaveApi`, as in a registration. `{ header }`: alone in it.
+ * `raw`: alone in `Authorization`. `body`: as the field `ChaveApi`. `{ header }`: alone in a header with this name.
  */
 export type FlowApiKeyAs =
   | "bearer"

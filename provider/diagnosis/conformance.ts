@@ -34,7 +34,7 @@ export interface CheckEndpointOptions {
   earlierKey?: string | undefined;
   /** How long each response may take, in milliseconds. Default 10,000. */
   limitMs?: number | undefined;
-  /** Ends the check at once; it rejects with the signal's reason. */
+  /** Ends the check at once: the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 

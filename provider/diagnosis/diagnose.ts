@@ -32,11 +32,11 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends one more handshake to find out more. If one passed, the token is now wrong: if that passes too, there is a
-   * warning. After a 401 or 403 without a reason, the handshake now has a signature. Default false.
+   * Sends one more handshake to find out more. After one that passed: with a wrong token, and warns if that passes too.
+   * After a 401 or 403 without a reason: with a signature. Default false.
    */
   probe?: boolean;
-  /** Ends the diagnosis at once: it rejects with the signal's reason. */
+  /** Ends the diagnosis at once: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 

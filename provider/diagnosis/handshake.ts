@@ -99,9 +99,9 @@ export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
 /**
- * Starts with digits, so that a number parser returns them and drops the rest. The next two letters are of both
- * cases, so that any change of case is visible, and are not `e` or `x`, which would continue the number. There are
- * only letters and digits, because every encoding writes them as they are.
+ * Starts with digits, so that a number parser returns them and drops the rest. Then come a lower-case and an upper-case
+ * letter, so that any change of case is visible. Neither is `e` or `x`, which would continue the number. The challenge
+ * contains only letters and digits, which every encoding leaves unchanged.
  */
 export const createChallenge = (): string =>
   `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;

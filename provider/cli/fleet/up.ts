@@ -72,7 +72,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   return plan;
 }
 
-/** Checks the index stack too: it may still contain a workspace that left the list and has no webhook any more. */
+/** Also checks the index stack, which may still contain a workspace that left the list and has no webhook any more. */
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;

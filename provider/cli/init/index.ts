@@ -131,8 +131,8 @@ const toProjectName = (folder: string): string =>
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
 /**
- * `source` is how the program's package.json refers to this package: as the running clone, as the tarball or
- * folder it was installed from, or by the registry version. The plugin's archive has no npm package.
+ * `source` is how the program's package.json refers to this package: the running clone, the tarball or folder
+ * that it was installed from, or its version in the registry. The plugin's archive contains no npm package.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };

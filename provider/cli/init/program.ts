@@ -29,7 +29,7 @@ export interface ProgramOptions {
   language: ProgramLanguage | undefined;
 }
 
-/** npm does not pack files with this name, so the examples have none. */
+/** npm does not pack a file named .gitignore, so the examples contain none. */
 const GITIGNORE = "node_modules/\n.pulumi/\nkeys/\nsdks/\ntarget/\nvenv/\n__pycache__/\n";
 
 export async function readProgram(
@@ -63,7 +63,7 @@ const EDITS: Record<string, (text: string, options: ProgramOptions) => string> =
       .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
   "requirements.txt": (text, { source, wheel }) =>
     source === undefined ? `pulumi-apichat${wheel ? ` @ ${wheel}` : `==${VERSION}`}\n` : text,
-  // `pulumi install` adds the SDK and what it needs.
+  // `pulumi install` adds the SDK and its dependencies.
   "go.mod": (text, { name }) =>
     text
       .replace(/(?<=^module ).*/m, name)
