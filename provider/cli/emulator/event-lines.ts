@@ -42,14 +42,14 @@ const describeFault = (fault: string): string => (fault === "" ? "" : `fault ${f
 function requestLine({ operation, method, url, response, fault }: RecordedRequest): Line | undefined {
   const { status = 0 } = response ?? {};
   const isGood = status >= 200 && status <= 299;
-  // The message itself is printed on a line of its own.
+  // The message itself is printed on a separate line.
   if (operation === "message" && isGood && fault === "") return undefined;
   const verdict = response === null ? "no response" : String(status);
   return ["request", isGood, verdict, operation ?? `${method} ${formatUrl(url)}`, describeFault(fault)];
 }
 
 function messageLine({ from, body, delivery }: MessageRecord): Line | undefined {
-  // The delivery is printed on a line of its own, which names the message.
+  // The delivery is printed on a separate line, which names the message.
   if (delivery !== null) return undefined;
   const isLost = from !== "contact";
   const reason = isLost ? "not delivered: no verified webhook is registered" : "";
