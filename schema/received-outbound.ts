@@ -8,7 +8,7 @@ const isObject = (value: unknown): value is Fields =>
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 
-/** Returns an object with `defaults` for the values that it lacks. Returns any other value unchanged. */
+/** Fills in `defaults` for the values that an object lacks. Returns any other value unchanged. */
 function fill(value: unknown, defaults: Fields): unknown {
   if (!isObject(value)) return value;
   const absent = Object.entries(defaults).filter(([name]) => isAbsent(value[name]));
