@@ -35,7 +35,7 @@ const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
 /** The lifecycle of `ApiChatWebhook` for one run. */
 export function createWebhookProvider(run: Run) {
   const configure = (configuration: Configuration): void => run.configure(configuration);
-  // A read by ID has only the inputs, not the state.
+  // A read by ID gets only the inputs, not the state.
   const nameOf = (props: WebhookState): string => (props.applied ? run.currentNameOf(props) : props.name);
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK_SPEC, nameOf }, webhookLifecycle({ run })) };
 }

@@ -11,15 +11,15 @@ export const sender = z.strictObject({
   id: z.string().min(1),
   /** The contact's display name; may be empty. */
   name: z.string(),
-  /** Sent as an empty string. Whether it is required is not in the specification: it may be left out. */
+  /** Sent as an empty string. The specification does not say whether it is required, so it may be left out. */
   email: z.literal("").optional(),
-  /** Sent as an empty string. Whether it is required is not in the specification: it may be left out. */
+  /** Sent as an empty string. The specification does not say whether it is required, so it may be left out. */
   phone_number: z.literal("").optional(),
   /** Always `contact`. */
   type: z.literal("contact"),
 });
 
-/** The contact that a message comes from (section 2.3). Strict: no other field is sent. */
+/** The contact that a message comes from (section 2.3). Strict: other fields are rejected. */
 export interface Sender extends z.infer<typeof sender> {}
 
 /** The fields of every inbound message (sections 2.3 and 4.2). */
@@ -43,7 +43,7 @@ export const inboundTextMessage = z.strictObject({
   /** `message_created`. */
   event: z.literal("message_created"),
   /**
-   * The text. The specification shows an empty one only in attachment messages, so it must not be empty.
+   * The text. The specification shows an empty text only in attachment messages, so here it must not be empty.
    * @minLength 1
    */
   content: z.string().min(1),
@@ -108,10 +108,10 @@ export interface InboundMediaMessage extends z.infer<typeof inboundMediaMessage>
 /** The zod schema for {@link InboundMessage}. */
 export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage, inboundMediaMessage]);
 
-/** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */
+/** Every message that may be posted to `bot_url` (section 4.2). Strict: other fields are rejected. */
 export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
-/** The zod schema of each kind of message (section 4.2). Its errors name a field; the union's do not. */
+/** The zod schema of each kind of message (section 4.2). Its errors name the wrong field; those of the union do not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,

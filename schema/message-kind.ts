@@ -1,6 +1,6 @@
 // Determines the kind of a message without its schema, so that importing this file does not load zod.
 
-/** The four kinds of media, in the order of the specification: `file_type` of an attachment, `type` of a delivery. */
+/** The four kinds of media, in the specification's order: values of `file_type` (attachment) and `type` (delivery). */
 export const MEDIA_KINDS = ["image", "audio", "video", "file"] as const;
 
 /** A kind of media. */
@@ -14,7 +14,7 @@ export type InboundKind = (typeof INBOUND_KINDS)[number];
 
 /**
  * Returns the kind of a message from its `event` and attachment alone, even if other fields are wrong.
- * Undefined for any other value.
+ * Returns undefined if they do not determine a kind.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
   const { event, attachments } = (message ?? {}) as { event?: unknown; attachments?: unknown };
@@ -33,13 +33,13 @@ export type OutboundKind =
 const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
 
 /**
- * Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if it is not
- * specified.
+ * Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification
+ * has no such kind.
  */
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   const { type, content_type: contentType } = (message ?? {}) as { type?: unknown; content_type?: unknown };
   if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
-  // A template is also a text; null and "" count as missing.
+  // A template also has the type "text"; a `content_type` of null or "" counts as missing.
   if (contentType === undefined || contentType === null || contentType === "") return "text";
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
 }

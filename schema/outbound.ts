@@ -4,7 +4,7 @@ import { named, receivedConversationId, receivedUrl, receivedUrlOrEmpty } from "
 
 /** The fields of every delivery (section 2.4). */
 const common = {
-  /** The contact that the reply addresses: the `sender.id` of the inbound messages. */
+  /** The contact that gets the reply: the `sender.id` in the contact's messages. */
   sender_id: z.string(),
   /**
    * The conversation: a number, or a bigint if a number would lose digits. It is probably the `conversation_id` of the
@@ -21,7 +21,7 @@ const common = {
 /** The fields of a text and of the templates. */
 const text = {
   ...common,
-  /** `text`, even for a template: `content_type` distinguishes them. */
+  /** `text`, also for a template: only `content_type` distinguishes a template from a text. */
   type: z.literal("text"),
   /** The text of the reply. */
   text: z.string(),
@@ -54,9 +54,9 @@ export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 
 /** The zod schema for {@link Button}. */
 export const button = z.object({
-  /** `postback` is the only value shown; others are accepted. */
+  /** The specification shows only `postback`; other values are accepted. */
   type: z.string(),
-  /** The button's title: `content` and `submitted_values[0].title` of the message that a press sends. */
+  /** The button's title. A press sends it back, as `content` and `submitted_values[0].title`. */
   title: z.string(),
   /** The value that a press sends back, as `submitted_values[0].payload`. */
   payload: z.string(),
@@ -88,7 +88,7 @@ export const outboundButtonTemplate = z.object({
 /** A text with buttons (section 2.4). */
 export interface OutboundButtonTemplate extends z.infer<typeof outboundButtonTemplate> {}
 
-/** The action of a press on a card; its structure is not in the specification (section 2.4). */
+/** The action when a card is pressed; its structure is not in the specification (section 2.4). */
 export interface DefaultAction {
   [key: string]: unknown;
 }
@@ -120,7 +120,7 @@ export interface GenericTemplateItem extends z.infer<typeof genericTemplateItem>
 
 /** The zod schema for {@link GenericTemplateAttributes}. */
 export const genericTemplateAttributes = z.object({
-  /** `horizontal` is the only value shown; others are accepted. */
+  /** The specification shows only `horizontal`; other values are accepted. */
   ratio: z.string(),
   /** One entry per card. The specification does not limit their number. */
   items: z.array(named<GenericTemplateItem>(genericTemplateItem)),

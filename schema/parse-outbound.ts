@@ -25,7 +25,7 @@ export type KnownOutbound =
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
-/** A delivery with its kind. Anything that is not in the specification has the kind `unknown` and only `raw`. */
+/** A delivery with its kind. One that the specification does not describe has the kind `unknown` and only `raw`. */
 export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & {
   /** The whole body as parsed JSON. */
   raw: unknown;
@@ -39,7 +39,7 @@ export interface OutboundIssue {
   reason: string;
 }
 
-/** A body that is not JSON, or a message to send whose fields are wrong. The error contains no values. */
+/** Thrown if a body is not JSON, or if a message to send has wrong fields. The error contains no values. */
 export class OutboundFormatError extends Error {
   /** Always `OutboundFormatError`. */
   override readonly name = "OutboundFormatError";
@@ -58,10 +58,10 @@ const discriminators = z.object({ type: z.string(), content_type: z.string().nul
 
 /**
  * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). IDs may be strings or numbers, and
- * optional fields may be missing, null or empty: `message` has the form of the specification. Anything else has the
- * kind `unknown`, such as a new `type`, a new `content_type` or a wrong field. Fields that are not in the specification
- * are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the
- * signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
+ * optional fields may be missing, null or empty; `message` then has the form of the specification. If anything else
+ * differs from it, such as a new `type` or a wrong field, the kind is `unknown`. Additional fields are dropped; `raw`
+ * contains everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the signature first,
+ * on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
@@ -72,7 +72,7 @@ export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
 }
 
 /**
- * Like {@link parseOutbound}, but accepts only the form of the specification, for messages to send. Throws an
+ * Like {@link parseOutbound}, but for messages to send: accepts only the form of the specification. Throws an
  * {@link OutboundFormatError} that names each wrong field.
  */
 export function parseSentOutbound(body: string): ParsedOutbound {

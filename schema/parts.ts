@@ -10,7 +10,7 @@ export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
 
 /**
  * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number
- * cannot hold all digits of a larger one, so it would address a different conversation.
+ * cannot hold all digits of a larger ID, and would thus address a different conversation.
  */
 export const sentConversationId = z.int({
   error: ({ input }) =>
@@ -36,7 +36,7 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   { error: receivedError },
 );
 
-// The types do not carry these patterns to JSON Schema, so each field repeats its pattern in a `@pattern` tag.
+// The JSON Schema is made from the types, which lack these patterns, so each field repeats one in a `@pattern` tag.
 
 /** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z
@@ -51,7 +51,7 @@ export const receivedUrl = z
   .string()
   .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/, "expected an absolute http or https URL");
 
-/** Like {@link receivedUrl}, or empty: the specification shows no card without an image or link. */
+/** Like {@link receivedUrl}, but may be empty: the specification does not show a card without an image or a link. */
 export const receivedUrlOrEmpty = z
   .string()
   .regex(

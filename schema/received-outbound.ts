@@ -8,14 +8,14 @@ const isObject = (value: unknown): value is Fields =>
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 
-/** An object with these values where its own are absent; any other value unchanged. */
+/** Fills in `defaults` for the values that an object lacks. Returns any other value unchanged. */
 function fill(value: unknown, defaults: Fields): unknown {
   if (!isObject(value)) return value;
   const absent = Object.entries(defaults).filter(([name]) => isAbsent(value[name]));
   return { ...value, ...Object.fromEntries(absent) };
 }
 
-/** Fields that some kinds have in addition to the common ones, and may leave out. */
+/** Optional fields that only some kinds have. */
 const OPTIONAL: Partial<Record<OutboundKind, Fields>> = {
   button_template: { text: "", content_attributes: {} },
   generic_template: { text: "", content_attributes: {} },
@@ -24,7 +24,7 @@ const ATTRIBUTES = { text: "", ratio: "", buttons: [], items: [] };
 const CARD = { title: "", subtitle: "", image_url: "", item_url: null, default_action: null, buttons: [] };
 const BUTTON = { type: "", title: "", payload: "" };
 
-/** Fills each entry of the lists of an object, and the lists within them. */
+/** Fills each entry of an object's lists, and the lists within these entries. */
 function fillLists(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { buttons, items } = value;
@@ -35,7 +35,7 @@ function fillLists(value: unknown): unknown {
   };
 }
 
-/** Limits the digits, because BigInt takes long for very many. No ID has this many. */
+/** Limits the number of digits, because BigInt is slow with very many. No ID has more than 40. */
 const INTEGER = /^-?\d{1,40}$/;
 
 function toConversationId(id: unknown): unknown {
@@ -43,7 +43,7 @@ function toConversationId(id: unknown): unknown {
   return Number.isSafeInteger(Number(id)) ? Number(id) : BigInt(id);
 }
 
-/** Converts string and number IDs, and fills optional fields that are missing, null or empty. */
+/** Converts IDs to the specified types, and fills optional fields that are missing, null or empty. */
 export function toSpecifiedForm(kind: OutboundKind, raw: unknown): unknown {
   const message = fill(raw, { message_type: "outgoing", private: false, ...OPTIONAL[kind] });
   if (!isObject(message)) return message;

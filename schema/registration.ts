@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { named, requestUrl } from "./parts.js";
 
-/** The three operations of the registration interface: the value of the query parameter `action` (section 4.1). */
+/** The three operations of the registration interface, as values of the query parameter `action` (section 4.1). */
 export type RegistrationAction = "get-webhook" | "set-webhook" | "delete-webhook";
 
 /** What every request contains (section 4.1). */
@@ -16,7 +16,7 @@ const common = {
 /** The zod schema for {@link GetWebhookRequest}. */
 export const getWebhookRequest = z.strictObject(common);
 
-/** The body of get-webhook (section 4.1). Strict: no other field is sent. */
+/** The body of get-webhook (section 4.1). Strict: other fields are rejected. */
 export interface GetWebhookRequest extends z.infer<typeof getWebhookRequest> {}
 
 /** The zod schema for {@link SetWebhookRequest}. */
@@ -34,13 +34,13 @@ export const setWebhookRequest = z.strictObject({
   webhook_verification_key: z.string().min(1),
 });
 
-/** The body of set-webhook (section 4.1). Strict: no other field is sent. */
+/** The body of set-webhook (section 4.1). Strict: other fields are rejected. */
 export interface SetWebhookRequest extends z.infer<typeof setWebhookRequest> {}
 
 /** The zod schema for {@link DeleteWebhookRequest}. */
 export const deleteWebhookRequest = z.strictObject(common);
 
-/** The body of delete-webhook (section 4.1). Strict: no other field is sent. */
+/** The body of delete-webhook (section 4.1). Strict: other fields are rejected. */
 export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookRequest> {}
 
 /** The body of any of the three operations. */
@@ -60,7 +60,7 @@ const configurationOf = <Text extends z.ZodType>(text: Text) => ({
 /** The zod schema for {@link WebhookConfiguration}. */
 export const webhookConfiguration = z.object(configurationOf(z.string()));
 
-/** A webhook configuration (section 2.1). Unknown fields are dropped. All four are empty strings after a removal. */
+/** A webhook configuration (section 2.1). Unknown fields are dropped. After a removal, all four fields are empty. */
 export interface WebhookConfiguration extends z.infer<typeof webhookConfiguration> {}
 
 /** The zod schema for {@link AnsweredConfiguration}. */
@@ -78,7 +78,7 @@ const answeredData = z
 
 /**
  * The zod schema for {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification
- * does not show an error's shape: to check `status` alone, use `registrationEnvelope.pick({ status: true })`.
+ * does not show the shape of an error; to check only `status`, use `registrationEnvelope.pick({ status: true })`.
  */
 export const registrationEnvelope = z.object({
   /** `ok` on success. Other values are not in the specification. */
@@ -88,8 +88,8 @@ export const registrationEnvelope = z.object({
 });
 
 /**
- * The response of the three operations (section 2.2). Unknown fields are dropped. `data` may have any shape that means
- * "nothing registered": missing, null, `[]`, an object with empty fields.
+ * The response of the three operations (section 2.2). Unknown fields are dropped. If nothing is registered, `data` may
+ * be missing, null, `[]`, or an object with empty fields.
  */
 export interface RegistrationEnvelope extends z.infer<typeof registrationEnvelope> {}
 

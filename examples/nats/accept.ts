@@ -11,7 +11,7 @@ export const nameOf = (url = "/"): string => url.slice(1).split("?", 1).join("")
 export function createAcceptor(queue: Queue, seed: string, rotations: string[]) {
   const keys = new Map<string, Promise<string[]>>();
   return createResponder({
-    // With its headers, it fits into a message of NATS: 1 MiB, unless the server has a different limit.
+    // With this limit, a body and its headers fit into one NATS message: 1 MiB, unless the server's limit differs.
     bodyLimitBytes: 960 * 1024,
     verificationKeys: ({ url }) => {
       const subject = nameOf(url);
@@ -26,7 +26,7 @@ export function createAcceptor(queue: Queue, seed: string, rotations: string[]) 
       headers.set("apichat-workspace", workspace);
       headers.set("apichat-headers", JSON.stringify(endToEndHeaders(request.headers())));
       const subject = subjectOf(`${workspace}/${conversation}`);
-      // NATS drops what it already has under this id, so a second attempt does not create a second delivery.
+      // NATS ignores a message whose id it already has, so a second attempt does not create a second delivery.
       const publish = () => queue.client.publish(subject, rawBody, { headers, msgID: id });
       await publish()
         .catch(publish)

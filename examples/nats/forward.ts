@@ -7,7 +7,7 @@ const FORWARD_WITHIN_MS = 24 * 60 * 60 * 1000;
 export type Workspaces = Record<string, { forwardTo: string }>;
 
 /**
- * Forwards the deliveries of all partitions concurrently, and within a partition in order. Ends with the connection.
+ * Forwards deliveries: all partitions concurrently, each partition in order. Ends when the connection is closed.
  */
 export async function forwardAll(queue: Queue, workspaces: Workspaces): Promise<void> {
   const forwardPartition = async (consumer: Queue["consumers"][number]): Promise<void> => {
@@ -21,7 +21,7 @@ export async function forwardAll(queue: Queue, workspaces: Workspaces): Promise<
 async function forward(message: JsMsg, { client }: Queue, workspaces: Workspaces): Promise<void> {
   const isLate = Date.now() - message.time.getTime() > FORWARD_WITHIN_MS;
   const verdict: ForwardVerdict = isLate ? { kind: "refused" } : await post(message, workspaces);
-  if (verdict.kind === "retry") return retry(message, "not taken", verdict.retryAfterSeconds);
+  if (verdict.kind === "retry") return retry(message, "not accepted", verdict.retryAfterSeconds);
   if (verdict.kind === "refused")
     await client.publish(DEAD_LETTERS, message.data, {
       headers: message.headers,
@@ -43,8 +43,8 @@ async function post(message: JsMsg, workspaces: Workspaces): Promise<ForwardVerd
 }
 
 /**
- * Retries after 1 s, 2 s, 4 s … 5 minutes, or when the target asks for it. Later deliveries of the partition
- * wait.
+ * Retries after 1 s, 2 s, 4 s … 5 minutes, or later if the target asks for it. Meanwhile, later deliveries of the
+ * partition wait.
  */
 function retry(message: JsMsg, reason: string, retryAfterSeconds = 0): void {
   const attempt = message.info.deliveryCount;

@@ -19,7 +19,7 @@ export async function openQueue(servers: string[], num_replicas: number) {
   const limits = { retention: RetentionPolicy.Workqueue, discard: DiscardPolicy.New, num_replicas };
   await manager.streams.add({ name: STREAM, subjects: ["apichat.deliveries.*"], ...limits });
   await manager.streams.add({ name: "apichat-dead-letters", subjects: [DEAD_LETTERS], num_replicas });
-  // Longer than the 20 seconds that a target has to respond.
+  // ack_wait is longer than the time limit for a target's response, which is 20 seconds.
   const ack = { ack_policy: AckPolicy.Explicit, ack_wait: nanos(30_000), max_ack_pending: 1 };
   const consumers = [];
   for (let partition = 0; partition < PARTITIONS; partition += 1) {
@@ -32,7 +32,7 @@ export async function openQueue(servers: string[], num_replicas: number) {
 
 const subjectAt = (partition: number): string => `apichat.deliveries.${partition}`;
 
-/** The subject of all deliveries of one conversation, and of some others. */
+/** The subject for all deliveries of a conversation. Some other conversations share it. */
 export function subjectOf(conversation: string): string {
   const hash = createHash("sha256").update(conversation).digest();
   return subjectAt(hash.readUInt32BE() % PARTITIONS);

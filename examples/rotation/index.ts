@@ -3,7 +3,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new first rotation creates a new key; the others are still accepted. The same seed always results in the same keys.
+// A new first rotation creates a new key; earlier keys are still accepted. The same seed always gives the same keys.
 const key = new VerificationKey("rotation", {
   derivedFrom: config.requireSecret("keySeed"),
   rotations: config.requireObject<string[]>("rotations"),
@@ -12,12 +12,12 @@ const key = new VerificationKey("rotation", {
 // Accepts the key of every rotation.
 const responder = new HandshakeResponder("rotation", {
   workspaces: { acme: { verificationKeys: key.keys, forwardTo: config.get("forwardTo") } },
-  // Fixed, so that a tunnel or reverse proxy can lead to it. Default: any free port, which is kept.
+  // A fixed port, to which a tunnel or reverse proxy can lead. By default, a free port is chosen and then kept.
   port: config.getNumber("port"),
   publicUrl: config.get("publicUrl"),
 });
 
-// Its URL comes from the responder, so the webhook is updated later, with a key that is already accepted.
+// The URL comes from the responder, so Pulumi updates the webhook second, when the key is already accepted.
 // The workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
 const webhook = new ApiChatWebhook("rotation", {
   webhookUrl: responder.urls.acme,

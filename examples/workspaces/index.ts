@@ -24,7 +24,7 @@ export = async () => {
   };
 };
 
-/** Reports all workspaces that have no key in one error. */
+/** Reports, in one error, all workspaces that have no key. */
 function failForMissingKeys(names: readonly string[], byName: Record<string, string>): never {
   const commands = names
     .filter((name) => !byName[name])

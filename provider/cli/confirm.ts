@@ -7,7 +7,7 @@ import { UsageError } from "./usage-error.js";
 /** The answer that confirms a (y/N) question. */
 const YES = /^y(es)?$/i;
 
-/** Prompts, unless `yes`. Returns whether the answer was `agreed`, else prints `otherwise`. Rejects with the signal. */
+/** Prompts unless `yes`. Returns whether the user agreed; if not, prints `otherwise`. Rejects when the signal fires. */
 export async function confirm(
   question: string,
   {
@@ -29,7 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return orAborted(readLine(lines), signal).finally(() => lines.close());
 }
 
-/** Prompts without echo: the terminal then sends no signal for Ctrl-C. Returns "" at the end of the input. */
+/** Prompts without echo. Ctrl-C then sends no signal, so this function does. Returns "" at the end of the input. */
 export async function askSecret(
   question: string,
   { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {

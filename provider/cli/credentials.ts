@@ -96,7 +96,7 @@ export function addCredentialOptions(
   return command;
 }
 
-/** An option for the secret itself, where other users could see it. It exists only to point to the alternatives. */
+/** Rejects the secret itself as an argument, because other users could see it. The error names the alternatives. */
 function rejectAsArgument(source: SecretSource): Option {
   const flag = source.fileFlag.replace(/-file$/, "");
   return new Option(`${flag} <key>`).hideHelp().argParser(() => {
@@ -114,7 +114,7 @@ Where the credentials come from: apichat help credentials.
 `;
 
 /**
- * The credentials of one run of a command, from the options, else from the environment. A malformed one is
+ * The credentials for one run of a command, from its options, else from the environment. A malformed credential is
  * rejected with a UsageError that does not contain it.
  */
 export class Credentials {
@@ -150,7 +150,7 @@ export class Credentials {
     const { label, flag, variable, example } = ADDRESSES[kind];
     const more = kind === "baseUrl" ? fromProject() : "";
     throw new UsageError(
-      `the ${label} is missing; pass ${flag} or set ${variable}, such as ${example}${more}`,
+      `the ${label} is missing; pass ${flag} or set ${variable}, for example to ${example}${more}`,
     );
   }
 
@@ -168,7 +168,7 @@ export class Credentials {
 /** A hint on how to read the settings from the Pulumi project in this folder; empty if there is no project. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
-    ? '. The project in this folder may have it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
+    ? '. The project in this folder may contain it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
       'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
     : "";
 
@@ -201,6 +201,6 @@ function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
     `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to ` +
-      `the bot's own URL, which ends in its code, such as ${example}; ${commandLine()} webhook get prints it`,
+      `the bot's own URL, which ends in its code, for example ${example}; ${commandLine()} webhook get prints it`,
   );
 }

@@ -3,7 +3,7 @@ import { formatUrl } from "../lib/url.js";
 import { EXIT, printResult } from "./output.js";
 import { noteIfSlow } from "./run-command.js";
 
-/** How much of the response is read, in bytes: only its status is shown. */
+/** How many bytes of the response are read. Only its status is shown. */
 const READ_BYTES = 64 * 1024;
 
 const CHECK_KEY = "does the endpoint have the verification key that signed this?";

@@ -7,7 +7,7 @@ const WIDTH = 80;
 
 export const credentialsTopic = (): Command =>
   addCredentialOptions(
-    new Command("credentials").description("help topic: the options of all commands for credentials"),
+    new Command("credentials").description("help topic: the options for credentials, in all commands"),
     ["baseUrl", "botUrl", "apiKey", "flowApiKey", "verificationKey", "earlierKey"],
   ).addHelpText("after", CREDENTIALS);
 
@@ -19,18 +19,18 @@ export const openPointsTopic = (): Command =>
   );
 
 const CREDENTIALS = `
-Each value comes from its option (for a secret, the file it names), else from its environment variable. The
+Each value comes from its option (for a secret: from the file that it names), else from its environment variable. The
 command prompts for a secret that is still missing, without echo. No option takes a secret itself, because
 other users could see it.
 
-To keep several of them for one workspace in a file that only you can read:
+You can keep a workspace's variables in a file that only you can read, and load it in a shell:
   $ set -a; . ./acme.env; set +a
 `;
 
 export const helpWidthOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY && columns > 0 ? columns : WIDTH;
 
-/** Wraps each paragraph. Keeps indented lines, because commander has wrapped its own, and examples are for pasting. */
+/** Wraps each paragraph, but no indented lines: commander has already wrapped its own, and examples are for pasting. */
 export function wrapHelp(text: string, width: number): string {
   const paragraphs = text.replaceAll(/(?<=^\S.*[^:\n])\n(?=\S)/gm, " ");
   return paragraphs.replaceAll(/^\S.*/gm, (line) => new Help().boxWrap(line, width));

@@ -13,7 +13,7 @@ import { UsageError } from "./usage-error.js";
 const DEFAULT_LIMIT = 100;
 const ROWS_A_READ = 100;
 
-/** The data folder, named directly or by its responder's configuration, and one of its workspaces. */
+/** The data folder, named directly or by the responder's configuration, and one of the responder's workspaces. */
 interface PlaceOptions {
   dataDir?: string;
   config?: string;
@@ -30,13 +30,13 @@ export const deliveriesCommand = (): Command =>
   listCommand("deliveries", (spool, page) => spool.list(page))
     .description("list deliveries that were acknowledged but not yet forwarded")
     .addHelpText("after", DELIVERIES_HELP)
-    // Options after the name of the subcommand are the subcommand's.
+    // Options after the name of the subcommand belong to the subcommand.
     .enablePositionalOptions()
     .addCommand(resendCommand());
 
 const resendCommand = (): Command =>
   placeCommand("resend")
-    .description("send a delivery or dead letter to a URL, as forwarding would; it stays in its list")
+    .description("send a delivery or dead letter to a URL, as forwarding would, and keep it in its list")
     .argument("<id>", "id of the delivery or dead letter")
     .requiredOption("--to <url>", "URL of your program", parseUrl)
     .addOption(requestSecondsOption("how long the response may take"))
@@ -47,7 +47,7 @@ const resendCommand = (): Command =>
         const kept = spool.find(id);
         if (kept === undefined)
           throw new Error(
-            `no delivery has the id ${quote(id, [])}; ${commandLine()} responder deliveries lists them`,
+            `no delivery has the id ${quote(id, [])}; to list all, run ${commandLine()} responder deliveries`,
           );
         // Loaded here, because `--help` needs no HTTP client.
         const [{ headersToForward }, { deliverOnce }] = await Promise.all([
@@ -68,7 +68,7 @@ export const replayCommand = (): Command =>
     .description("forward dead letters again: the given ids, or --all")
     .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
     .option("--all", "every dead letter")
-    .option("--workspace <name>", "with --all: only of this workspace")
+    .option("--workspace <name>", "with --all: only those of this workspace")
     .option("--json", 'print { "replayed": n }')
     .addHelpText("after", REPLAY_HELP)
     .action(replay);
@@ -76,14 +76,14 @@ export const replayCommand = (): Command =>
 export const retryCommand = (): Command =>
   placeCommand("retry")
     .description("retry waiting deliveries now, for example when the target is back")
-    .option("--workspace <name>", "only of this workspace")
-    .option("--json", 'print { "retried": n }: how many conversations waited')
+    .option("--workspace <name>", "only those of this workspace")
+    .option("--json", 'print { "retried": n }, where n is how many conversations were waiting')
     .addHelpText("after", RETRY_HELP)
     .action(retry);
 
 const listCommand = (name: string, read: ReadPage): Command =>
   placeCommand(name)
-    .option("--workspace <name>", "only of this workspace")
+    .option("--workspace <name>", "only those of this workspace")
     .option("--limit <n>", "how many to print at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "print one JSON object per line, with headers and body")
     .action((options: ListOptions) => list(options, name.replace("-", " "), read));
@@ -98,8 +98,8 @@ const placeCommand = (name: string): Command =>
     });
 
 const DELIVERIES_HELP = `
-For each failed delivery it prints the reason and when the next attempt is due, with --json as "failure" and
-"nextAttemptAt". Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
+For each failed delivery, prints the reason and the time of the next attempt (with --json: "failure" and
+"nextAttemptAt"). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
 
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
@@ -120,17 +120,17 @@ Examples:
 ${ENDINGS}`;
 
 const REPLAY_HELP = `
-A running responder forwards them at once; otherwise, the next one to start does. The ids stay the same.
+A running responder forwards the dead letters at once; otherwise, the next one to start does. The ids stay the same.
 
 Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
 ${ENDINGS}
-Also 1 if one of the ids is not a dead letter.`;
+Also 1 if one of the ids is not that of a dead letter.`;
 
 const RETRY_HELP = `
-After a failed attempt, the next one follows after 1 second to 5 minutes, or after the time in the target's
-Retry-After.
+After a failed attempt, the responder waits 1 second to 5 minutes before the next one, or as long as the target's
+Retry-After says.
 
 Examples:
   $ apichat responder retry --config /etc/apichat/responder.json
@@ -213,7 +213,7 @@ const replay = (ids: string[], options: PlaceOptions & { all?: boolean }): Promi
     const replayed = await change(options, "replayed", place, (kept) => kept.replay(choice));
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`not dead letters: ${those}; ${commandLine()} responder dead-letters lists them`);
+      throw new Error(`not dead letters: ${those}; to list all, run ${commandLine()} responder dead-letters`);
     }
     if (replayed === 0) note(noneOf("dead letters", options));
     return EXIT.done;
@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change. Returns how many it affected, and prints that number under `name` for scripts. */
+/** Makes a change, then prints and returns its count. With `--json`, the count is printed under `name`. */
 async function change(
   options: PlaceOptions,
   name: string,

@@ -28,7 +28,7 @@ export function parseUrl(text: string): string {
   throw new InvalidArgumentError(`It ${problem}.`);
 }
 
-/** The placeholder for sending only the key, in a header with any name. */
+/** The choice for sending the key alone, in a header with the name NAME. */
 export const HEADER_WAY = "header:NAME";
 
 /** Makes an option with choices accept `header:NAME` with any name. Its value is then an object. */

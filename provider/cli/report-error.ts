@@ -26,7 +26,7 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** By default, commander prints its own usage errors and exits with 1. */
+/** Replaces commander's own handling, which prints usage errors in a different format and exits with 1. */
 export function useOwnFormat(command: Command): void {
   command.exitOverride().configureOutput({
     outputError: (line) => reportUsageError(command, line),

@@ -10,7 +10,7 @@ interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
 }
 
-/** Its subcommands list kept deliveries and forward dead letters again, whether a responder is running or not. */
+/** The subcommands list kept deliveries and forward dead letters again, whether a responder is running or not. */
 export function responderCommand(): Command {
   return (
     new Command("responder")
@@ -19,7 +19,7 @@ export function responderCommand(): Command {
       )
       .enablePositionalOptions()
       .option("--config <file>", "configuration of the responder (JSON)")
-      // For HandshakeResponder: it then logs to responder.log in the data folder.
+      // Set by HandshakeResponder. This process then logs to responder.log in the data folder.
       .addOption(new Option("--instance <id>", "id of this process").argParser(parseInstance).hideHelp())
       .option("--metrics-port <port>", "serve Prometheus metrics on this port; needs prom-client", parsePort)
       .option("--metrics-host <host>", 'address for the metrics (default: "127.0.0.1", this machine only)')
@@ -64,7 +64,7 @@ Examples:
 
 Exit code: 0 stopped, 1 could not start, 2 usage or configuration error.`;
 
-/** It is sent in a header of the control interface. */
+/** The id is sent in a header of the control interface. */
 function parseInstance(text: string): string {
   if (/^[\w.-]{1,64}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');

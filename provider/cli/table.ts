@@ -8,7 +8,7 @@ interface TableOptions {
   paint?: Paint;
 }
 
-/** Formats a table for people, without borders. Untrusted text cannot drive the terminal. */
+/** Formats a table for people, without borders. Control characters in untrusted text have no effect. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

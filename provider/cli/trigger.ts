@@ -33,7 +33,7 @@ export const triggerCommand = (): Command =>
     );
 
 const HELP = `
-The delivery is sent once. Any 2xx is success; anything else exits with 1.
+The delivery is sent once. Any 2xx is success; after anything else, the exit code is 1.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat trigger http://127.0.0.1:8080/webhooks/apichat text "It is on its way"

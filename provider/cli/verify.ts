@@ -32,12 +32,12 @@ export function verifyCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-The rows form, json, multipart and query are the encodings of the three parameters. The specification does not
-say which one the service uses, so one that passes is enough. The page "Diagnosis" has all causes and
+The rows form, json, multipart and query are the encodings of the handshake's parameters. The specification does
+not say which one the service uses, so one that passes is enough. The page "Diagnosis" describes all causes and
 warnings.
 
 With --deliveries, the endpoint treats valid deliveries as messages of contact 7 in conversation 1, so the
-command prompts first. The page "An endpoint in any language" has the rule behind each check.
+command prompts first. The page "An endpoint in any language" explains the rule behind each check.
 
 Examples:
   $ apichat verify https://chat.example/webhooks/apichat
@@ -127,7 +127,7 @@ function formatChecks(checks: readonly EndpointCheck[]): string {
     ([hint, same]) => `${hint}\n${same.map(({ name, response }) => `  ${name}: ${response}\n`).join("")}`,
   );
   if (checks.some(({ result, rule }) => result === "skipped" && rule === 6)) {
-    advice.push("skipped: also start the endpoint with a second key, and pass it with --earlier-key-file\n");
+    advice.push("skipped: give the endpoint a second key too, and pass that key with --earlier-key-file\n");
   }
   const table = formatTable(["RESULT", "RULE", "CHECK", "RESPONSE"], rows, { colours: COLOURS });
   return [table, `${results.join(", ")}\n`, ...advice].join("\n");

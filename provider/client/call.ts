@@ -32,7 +32,7 @@ export interface AttemptFailure {
   text: string;
   retry: boolean;
   retryAfterMs?: number | undefined;
-  /** When to stop retrying, by `performance.now()`. Each attempt then has the call's whole time limit. */
+  /** When to stop retrying, by `performance.now()`. If set, each attempt has the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number | undefined;
   /** Nothing was written to the connection. */
@@ -59,22 +59,22 @@ export type CallOutcome<Result> = { result: Result } | { failure: AttemptFailure
 export interface ServiceCall<Result> {
   operation: ApiChatOperation;
   url: URL;
-  /** The client's option that holds the address. Errors show it, with query values hidden. */
+  /** The address, as in the client's options. Errors show it, with query values hidden. */
   address: string;
   message: object;
   /** Sent in addition to the JSON headers. */
   headers: Readonly<Record<string, string>>;
   /** Redacts what no error may show. */
   redact: Redact;
-  /** The client's options. The time limit covers all attempts, but not a pause of the origin. */
+  /** The client's options. The time limit covers all attempts, but not the pauses after an HTTP 429. */
   options: ClientOptions;
-  /** Ends the call at once; it rejects with the signal's reason. */
+  /** Ends the call at once: its promise rejects with the signal's reason. */
   signal: AbortSignal | undefined;
-  /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
+  /** A 2xx status suffices, even if the body is cut off or too long; `text` is then empty. */
   statusSuffices?: boolean;
   read: (response: { status: number; text: string }) => CallOutcome<Result>;
   judge: (failure: AttemptFailure) => AttemptFailure;
-  /** Called before each retry. If it resolves to a result, the call ends with it instead of retrying. */
+  /** Called before each retry. If it resolves to a result, the call ends with that result instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
   /** What to do next, unless the failure itself says so. */
   hintsFor: (failure: AttemptFailure) => Hint[];

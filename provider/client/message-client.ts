@@ -23,7 +23,7 @@ import { createRedactor, quoteBody } from "../lib/redact.js";
 
 /** The bot's address and key. */
 export interface MessageClientOptions extends ClientOptions {
-  /** The URL for the messages of one workspace: the `botUrl` of its registration (section 2.1). */
+  /** The URL for messages from one workspace's contacts: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
@@ -33,8 +33,8 @@ export interface MessageClientOptions extends ClientOptions {
 
 /**
  * Sends a contact's messages to the bot of one workspace (section 4.2), after validating them. Every failure is an
- * ApiChatError. A message is retried only if it counts as not accepted: without a connection, and after HTTP 429 and
- * 503. After any other failure a retry could deliver it twice, because the specification has no idempotency key.
+ * ApiChatError. A message is retried only if it counts as not accepted: if no connection was made, or after HTTP 429 or
+ * 503. After other failures, a retry could deliver it twice, because the specification has no idempotency key.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
@@ -57,27 +57,27 @@ export class MessageClient {
     return this.send({ ...options, kind: "button" }, options);
   }
 
-  /** Sends an image, by its URL. */
+  /** Sends an image, given as a URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "image" }, options);
   }
 
-  /** Sends an audio file, by its URL. */
+  /** Sends an audio file, given as a URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "audio" }, options);
   }
 
-  /** Sends a video, by its URL. */
+  /** Sends a video, given as a URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "video" }, options);
   }
 
-  /** Sends a file, by its URL. */
+  /** Sends a file, given as a URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message, in wire format or by its kind: `{ kind: "text", sender, conversationId, text }`. */
+  /** Sends a message, in wire format or with its kind: `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer" } = this.#options;
@@ -107,7 +107,7 @@ export class MessageClient {
   }
 }
 
-/** Assumes the registration's envelope (section 2.2): the specification shows no response of bot_url. */
+/** Assumes the envelope of registrations (section 2.2), because the specification shows no response of bot_url. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {

@@ -29,7 +29,7 @@ export interface SendButtonOptions extends MessageAddress {
   payload: string;
 }
 
-/** An image, an audio file, a video or any other file, by its URL (section 4.2). */
+/** An image, an audio file, a video or any other file, given as a URL (section 4.2). */
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
@@ -41,20 +41,20 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-/** The service's response to an accepted message, which the specification does not define (section 4.2). */
+/** The service's response to an accepted message. The specification does not define the response (section 4.2). */
 export interface MessageReceipt {
   /** The HTTP status, from 200 to 299. */
   httpStatus: number;
   /**
-   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB:
-   * only the status counts.
+   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB,
+   * because only the status matters.
    */
   body: unknown;
   /** How many requests were sent. */
   attempts: number;
 }
 
-/** A message by its kind, with the options of `sendText`, `sendButton` or the method for its media. */
+/** A message with its kind, and with the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
       /** The kind of message, which determines its other options. */
@@ -63,10 +63,10 @@ export type MessageOfKind =
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
-/** A message in wire format (section 4.2), or by its kind. */
+/** A message in wire format (section 4.2), or with its kind. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/** Throws `invalid_config` that names wrong fields as the caller knows them, but shows no values. */
+/** Throws an `invalid_config` error that names the wrong fields as the caller knows them. It contains no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
@@ -80,13 +80,13 @@ export function checkMessage(message: MessageToSend): InboundMessage {
   throw invalidFields(named, { where: "message", operation: "message" });
 }
 
-/** A value that is not an object is treated as wire format, so that its check rejects it. */
+/** A value that is not an object is treated as wire format, so that the check of the wire format rejects it. */
 const isWire = (message: MessageToSend | null | undefined): message is InboundMessage =>
   typeof message !== "object" ||
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** Builds a message of section 4.2. It is not checked yet, because callers may use no types. */
+/** Builds a message of section 4.2. The result is still to be checked, because JavaScript has no types. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Replaces the names of wire fields by those of options. A button's title is in two fields. */
+/** Replaces the names of wire fields by those of options. Names a button's title, which is in two fields, only once. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

@@ -23,7 +23,7 @@ export interface ClientOptions {
   ) => void;
 }
 
-/** Throws `invalid_config` naming the options that are wrong. `keyHint` is about the client's key. */
+/** Throws an `invalid_config` error that names the wrong options. `keyHint` is for a wrong key. */
 export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
   const problems = problemsOf(schema, options);
   const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];
@@ -31,8 +31,8 @@ export function requireOptions(client: string, schema: z.ZodType, options: objec
 }
 
 /**
- * How the flow API key is sent to `bot_url`, which section 5 does not specify: `bearer` as `Authorization: Bearer`,
- * `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
+ * How the flow API key is sent to `bot_url`; section 5 does not specify this. `bearer`: as `Authorization: Bearer`.
+ * `raw`: alone in `Authorization`. `body`: as the field `ChaveApi`. `{ header }`: alone in a header with this name.
  */
 export type FlowApiKeyAs =
   | "bearer"

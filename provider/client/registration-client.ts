@@ -59,9 +59,9 @@ export interface SetWebhookOptions extends CallOptions {
   /** The shared secret for handshakes and signatures (section 2.1); not empty. It never appears in an error. */
   webhookVerificationKey: string;
   /**
-   * Until when a rejection is retried, as a `performance.now()` timestamp: the service may be able to reach
-   * the endpoint later than this machine. Each attempt then has the whole time limit. Default: a rejection is
-   * final.
+   * Until when a rejection is retried, as a `performance.now()` timestamp, because this machine may be able to
+   * reach the endpoint before the service can. If set, each attempt has the whole time limit. Default: a rejection
+   * is final.
    * @internal
    */
   retryRejectedUntil?: number;
@@ -86,7 +86,7 @@ export class RegistrationClient {
 
   /**
    * Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). Resolves to the
-   * service's response, even if its `status` is not `verified`: check it.
+   * service's response, even if its `status` is not `verified`, so check the status.
    */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
     const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
@@ -136,8 +136,8 @@ export class RegistrationClient {
 const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
- * The specification shows no errors (section 7): a service may reject a key with HTTP 200 and an envelope
- * status other than `ok`, and a read has little else to reject.
+ * The specification shows no errors (section 7), so a service may reject a key with HTTP 200 and an envelope
+ * status other than `ok`. In a read, there is hardly anything else that it could reject.
  */
 export const mayMeanWrongKey = ({
   code,

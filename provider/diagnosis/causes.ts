@@ -64,7 +64,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   tls_wrong_host: {
     finding: "the certificate is for a different host name",
-    hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
+    hint: "give the endpoint a certificate for the host name of the URL, or use the certificate's name in the URL",
     isLasting: true,
   },
   tls_expired: {
@@ -127,7 +127,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   challenge_case_changed: {
     finding: "the case of the challenge was changed",
-    hint: "answer with hub_challenge exactly as received, in the same upper and lower case",
+    hint: "answer with hub_challenge exactly as received, without changing upper or lower case",
   },
   challenge_in_json: {
     finding: "the challenge is inside JSON",

@@ -16,7 +16,7 @@ export interface EndpointCheck {
   name: string;
   /** The number of the rule in docs/guide/endpoint.md that the request tests, or that the endpoint breaks. */
   rule: number;
-  /** `unsafe`: it accepts what it must reject. `wrong`: any other mistake. `skipped`: no earlier key was given. */
+  /** `unsafe`: accepted, but must be rejected. `wrong`: any other mistake. `skipped`: no suitable key was given. */
   result: "right" | "wrong" | "unsafe" | "skipped";
   /** What the endpoint returned, such as "HTTP 401"; empty if the check was skipped. */
   response: string;
@@ -28,13 +28,13 @@ export interface EndpointCheck {
 export interface CheckEndpointOptions {
   /** The webhook URL. */
   url: string;
-  /** The key that signs, and that the endpoint must accept. */
+  /** The key that signs the deliveries, and that the endpoint must accept. */
   verificationKey: string;
   /** A key that the endpoint also accepts, as during a rotation. Without it, two checks are skipped. */
   earlierKey?: string | undefined;
   /** How long each response may take, in milliseconds. Default 10,000. */
   limitMs?: number | undefined;
-  /** Ends the check at once; it rejects with the signal's reason. */
+  /** Ends the check at once: the promise rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface CheckEndpointOptions {
  * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after another, and reports
  * how it handled each: see docs/guide/endpoint.md. The endpoint treats the genuine ones as messages of
  * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
- * counts as accepted, any 4xx as rejected. A response that takes five seconds is wrong.
+ * counts as accepted, any 4xx as rejected. A response after five seconds or more is wrong.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
   const { url, verificationKey, earlierKey, limitMs = MAX_ANSWER_MS, signal = NEVER } = options;
@@ -50,7 +50,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
-  /** The first check of each encoding, and of deliveries: the cause of its failure explains most of the others. */
+  /** The first check of each encoding, and the first of deliveries: its failure explains most of the later ones. */
   const plain = new Map<string, EndpointCheck>();
   const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
     const check = judge(vector, seen);
@@ -64,7 +64,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   for (const vector of vectors.handshakes as HandshakeVector[]) {
     const key = keys[vector.token];
     const token = key === undefined ? undefined : alter(key, vector);
-    // A key without letters does not change with its case, so this request is skipped.
+    // Swapping the case of a key without letters changes nothing, so this request is skipped.
     const isSent = token !== undefined && (vector.swapCase !== true || token !== key);
     add(vector.encoding, vector, isSent ? await shakeHands(vector, { token, foreign }, target) : undefined);
   }
@@ -110,7 +110,7 @@ interface Signature extends Alteration {
   prefix?: string;
 }
 
-/** Changes a token or signature before it is sent: `keep` is the end of its slice, `suffix` is appended. */
+/** Changes a token or signature before it is sent: only `slice(0, keep)` remains, and `suffix` is appended. */
 interface Alteration {
   keep?: number;
   suffix?: string;

@@ -4,7 +4,7 @@ import type { PostResponse } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody } from "../lib/redact.js";
 import { CAUSES, FORMS_FAIL } from "./causes.js";
 
-/** A name may have dozens of addresses, but a transcript should be short. */
+/** A host name may resolve to dozens of addresses, but a transcript should be short. */
 const SHOWN_ADDRESSES = 4;
 
 /** The outcome of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
@@ -30,7 +30,7 @@ export function explainStep(step: HandshakeStep): string {
 export const describeAddresses = (addresses: readonly string[]): string =>
   addresses.length === 0 ? "the name does not resolve" : listNames(addresses, SHOWN_ADDRESSES);
 
-/** What was seen, in at most six lines: one for all steps with the same outcome. */
+/** What was seen, in at most six lines. Steps with the same outcome share a line. */
 export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
   const outcomes = [...Map.groupBy(steps, describeOutcome)].map(([outcome, same]) => {
     const attempts = same.map(({ encoding, ms }) => `${encoding} (${ms} ms)`).join(", ");
@@ -68,8 +68,8 @@ export const SLOW_MS = 5_000;
  * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`,
  * `only_as_query`: the other encodings that were tried fail, and the specification does not say which one the
  * service uses. `slow`: a response took too long. `not_200`: the body is right, but the status is a 2xx other
- * than 200. `private_address`: only a service on the same network can reach it. `token_not_checked`: a wrong
- * token also passes.
+ * than 200. `private_address`: only a service on the same network can reach the URL. `token_not_checked`: a
+ * wrong token also passes.
  */
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";

@@ -32,11 +32,11 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends one more handshake to find out more: with a wrong token after one that passed, to warn if that
-   * passes too; or with a signature, after a 401 or 403 without a reason. Default false.
+   * Sends one more handshake to find out more. After one that passed: with a wrong token, and warns if that passes too.
+   * After a 401 or 403 without a reason: with a signature. Default false.
    */
   probe?: boolean;
-  /** Ends the diagnosis at once: it rejects with the signal's reason. */
+  /** Ends the diagnosis at once: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
 }
 
@@ -66,8 +66,8 @@ export interface FailedHandshake extends Omit<PassedHandshake, "passed"> {
 export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
 
 /**
- * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails. Tries a form and JSON at once,
- * then a multipart form, and the query only if all fail, because a key in a URL ends up in the endpoint's access log.
+ * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails. Tries a form and JSON together.
+ * If both fail, tries a multipart form. Tries the query last, because a key in a URL ends up in the endpoint's log.
  * One encoding that passes is enough. Never throws because of the endpoint's behaviour. The result contains no secrets.
  *
  * @example
@@ -85,7 +85,7 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
-/** In the order in which they are tried: the first two at once, then each one only if all before it failed. */
+/** In the order in which they are tried: the first two together, then each one only if all before it failed. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
 async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {

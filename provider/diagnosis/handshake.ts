@@ -18,7 +18,7 @@ import { jsonOrText } from "../lib/values.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { quoteResponse, quoteText, titleOf } from "./describe.js";
 
-/** How much of a response's body is read, in bytes: challenges and quotations are shorter. */
+/** How many bytes of a response's body are read. Challenges and quotations are shorter. */
 export const READ_BYTES = 4096;
 
 export interface HandshakeRequest extends HandshakeToSend {
@@ -32,7 +32,7 @@ export interface HandshakeRequest extends HandshakeToSend {
   secrets: readonly string[];
 }
 
-/** Records failures in the step. Rejects only with the signal's reason. */
+/** Failures are in the returned step. Rejects only with the signal's reason. */
 export async function sendHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
   const begun = performance.now();
   const outcome = await attempt(request);
@@ -99,9 +99,9 @@ export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
 /**
- * Starts with digits, so that a number parser returns them and drops the rest; then come letters of both
- * cases, so that any change of case is visible, and no `e` or `x`, which would continue the number. Letters
- * and digits only: every encoding writes them as they are.
+ * Starts with digits, so that a number parser returns them and drops the rest. Then come a lower-case and an upper-case
+ * letter, so that any change of case is visible. Neither is `e` or `x`, which would continue the number. The challenge
+ * contains only letters and digits, which every encoding leaves unchanged.
  */
 export const createChallenge = (): string =>
   `${randomInt(10_000_000, 100_000_000)}kA${randomBytes(12).toString("hex")}`;

@@ -16,7 +16,7 @@ export interface SentMessage {
   body: unknown;
 }
 
-/** Posts a message to the workspace's bot with its flow API key. Throws `unavailable` if there is no response. */
+/** Posts a message to a workspace's bot, with the workspace's flow API key. Throws `unavailable` without a response. */
 export async function sendFromContact(
   { origins, outgoing, settings }: EmulatorState,
   { name, botCode, flowApiKey }: WorkspaceState,

@@ -81,8 +81,8 @@ describe("a delivery that a responder keeps", () => {
       exitCode: 1,
       stdout: "",
       stderr:
-        `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; ` +
-        "npx --package pulumi-apichat apichat responder dead-letters lists them\n",
+        `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; to list all, run ` +
+        "npx --package pulumi-apichat apichat responder dead-letters\n",
     });
 
     receiver.answerWith(422);

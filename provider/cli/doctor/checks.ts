@@ -17,14 +17,14 @@ export interface Finding {
   hint?: string;
 }
 
-/** Runs every check. One that does not apply to this folder (an absolute path) has no finding. */
+/** Runs every check. A check that does not apply to `folder` (an absolute path) returns no finding. */
 export async function runChecks(folder: string, signal: AbortSignal): Promise<Finding[]> {
   const projectFile = findProjectFile(folder);
   const findings = await Promise.all([
     checkPulumi(projectFile, signal),
     projectFile && checkPlugin(projectFile, signal).catch(failPlugin),
   ]);
-  // An older Node never gets this far.
+  // With a Node that is too old, the command ends before this line.
   const node: Finding = { name: "Node.js", status: "ok", text: process.version };
   return [node, ...findings.flatMap((finding) => finding || [])];
 }
@@ -36,7 +36,7 @@ const INSTALL_PULUMI =
   `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/; ` +
   "or, in a clone, npm run engine";
 
-/** Checks Pulumi's command line on PATH. Without a program, a problem is only a warning. */
+/** Checks the Pulumi CLI on PATH. In a folder without a program, a problem is only a warning. */
 async function checkPulumi(projectFile: string | undefined, signal: AbortSignal): Promise<Finding> {
   const fail = (text: string): Finding => ({
     name: "Pulumi CLI",
@@ -67,7 +67,7 @@ async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Fi
   if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
   const name = "plugin";
   const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";
-  // The engine looks up anything else itself, such as apichat@0.1.0.
+  // A source that is not a path, such as apichat@0.1.0, is looked up by the engine itself.
   if (/^[./~]|^[a-z]:/i.test(plugin)) {
     const program = dirname(projectFile);
     const folder = resolve(program, plugin);

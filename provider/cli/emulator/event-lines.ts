@@ -5,12 +5,12 @@ import { formatTime, paint } from "../output.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
-/** The parts of a line after time and workspace. Empty details are left out. */
+/** The parts of a line after the time and the workspace. Empty details are left out. */
 type Line = [what: string, isGood: boolean, verdict: string, ...details: string[]];
 
 /**
- * Returns the line of an event: time, workspace, what happened, verdict, details. Undefined if another event
- * says the same. Contains no headers and no keys. Text from the wire is escaped.
+ * Returns the line for an event: time, workspace, what happened, verdict, details. Returns undefined if the line for
+ * another event says the same. The line contains no headers and no keys. Text from the wire is escaped.
  */
 export function formatEvent(event: EmulatorEvent): string | undefined {
   const [workspace, line] = toLine(event) ?? [];
@@ -42,14 +42,14 @@ const describeFault = (fault: string): string => (fault === "" ? "" : `fault ${f
 function requestLine({ operation, method, url, response, fault }: RecordedRequest): Line | undefined {
   const { status = 0 } = response ?? {};
   const isGood = status >= 200 && status <= 299;
-  // The message has its own line.
+  // The message itself is printed on a separate line.
   if (operation === "message" && isGood && fault === "") return undefined;
   const verdict = response === null ? "no response" : String(status);
   return ["request", isGood, verdict, operation ?? `${method} ${formatUrl(url)}`, describeFault(fault)];
 }
 
 function messageLine({ from, body, delivery }: MessageRecord): Line | undefined {
-  // The delivery has its own line, which names the message.
+  // The delivery is printed on a separate line, which names the message.
   if (delivery !== null) return undefined;
   const isLost = from !== "contact";
   const reason = isLost ? "not delivered: no verified webhook is registered" : "";
@@ -80,7 +80,7 @@ function describeMessage(body: MessageRecord["body"]): string {
   return `${contact}, ${conversation}: ${toShortText(contentOf(body), SHOWN_TEXT_CHARACTERS)}`;
 }
 
-/** The text of a message, or the URL of its medium. */
+/** The text of a message, or the URL of its media. */
 function contentOf(body: MessageRecord["body"]): string {
   if ("attachments" in body) return body.attachments[0].data_url;
   if ("content" in body) return body.content;

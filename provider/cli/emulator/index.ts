@@ -7,7 +7,7 @@ import { untilStopped } from "../run-command.js";
 
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
-    .description("run the whole service on this machine, with a page to play the contact, until Ctrl-C")
+    .description("run the whole service on this machine until Ctrl-C; you play the contact on a page")
     .option(
       "--port <port>",
       "port of the registration interface, control API and page; 0 picks a free one",
@@ -33,7 +33,7 @@ export function emulatorCommand(): Command {
 }
 
 const HELP = `
-For the options of the specification's open points, run apichat help open-points.
+For the options that settle open points of the specification, run apichat help open-points.
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
 A seed file can set workspaces, flow, faults and every open point; flags override it.
@@ -47,7 +47,7 @@ Examples:
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;
 
-/** Only checks that it is JSON: the emulator checks the rest. */
+/** Only checks that the text is JSON: the emulator checks the rest. */
 function collectFault(text: string, previous: readonly unknown[] = []): unknown[] {
   try {
     return [...previous, JSON.parse(text)];

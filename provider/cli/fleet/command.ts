@@ -15,7 +15,7 @@ interface OutputOptions {
   yes?: boolean | undefined;
 }
 
-/** The fleet behind a command line. */
+/** The fleet that a command line works on. */
 export interface FleetSource {
   /** The command to run, such as `node fleet.ts`. */
   name: string;
@@ -30,11 +30,11 @@ interface CommandSpec<Options> {
   about: string;
   /** Command lines, without the name of the program. */
   examples: readonly string[];
-  /** The end of its help text. Default: the exit codes of most commands. */
+  /** The end of the help text. Default: the exit codes of most commands. */
   endings?: string;
-  /** Whether it prompts before it changes anything, and therefore needs a terminal or `--yes`. */
+  /** Whether the command prompts before it changes anything, and therefore needs a terminal or `--yes`. */
   asks?: boolean;
-  /** Returns the exit code. Gets the command's own options, without those for output and `--yes`. */
+  /** Returns the exit code. Receives the command's own options, without `--yes` and those for output. */
   work: (session: Session, options: Options) => Promise<number>;
   /** The exit code of a failure. Default 1. */
   failed?: number;
@@ -101,8 +101,8 @@ function createSession(
 }
 
 const STOPPING = `
-After Ctrl-C, the engine finishes and stores its current steps, and the command prints its summary. A second
-Ctrl-C stops it at once. SIGTERM and SIGHUP act like the first. Progress is on stderr, the result on stdout.`;
+After Ctrl-C, the engine finishes and stores its current steps, and the command prints its summary. A second Ctrl-C
+stops the command at once. SIGTERM and SIGHUP act like a first Ctrl-C. Progress is on stderr, the result on stdout.`;
 
 /** A command that runs stacks. */
 export function runCommand<Options>(
@@ -114,7 +114,7 @@ export function runCommand<Options>(
     .option("--stacks-at-once <n>", "how many stacks run at once (default: one per core, 2 to 8)", parseCount)
     .option(
       "--calls-per-origin <n>",
-      "how many calls to one origin may run at once, divided among the running stacks (default 32)",
+      "how many calls to one origin may run at once, from all running stacks together (default 32)",
       parseCount,
     )
     .option(
@@ -122,7 +122,7 @@ export function runCommand<Options>(
       "start no more stacks after this many failures (default 10)",
       parseCount,
     )
-    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines")
+    .option("--shard <k/n>", "run only this shard of the stacks, such as 2/4; other machines run the others")
     .option("--json", "print the report as JSON")
     .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job");
   return fleetCommand<Options>(source, command, { ...spec, about: spec.about + STOPPING });

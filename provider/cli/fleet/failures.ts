@@ -4,16 +4,16 @@ import type { FleetFailure } from "../../fleet/index.js";
 /** The part that fits into a table. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
-/** A failure in one line. The hint about where an API key comes from is too long for a table. */
+/** A failure in one line, without the hint about where an API key comes from, which is too long for a table. */
 export function lineOf({ message, error }: FleetFailure): string {
   if (error === undefined) return firstLine(message);
   const hints = error.hints.filter(({ id }) => id !== "give_api_key");
   return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
-/** Returns what failures with the same cause share, such as "get-webhook at https://platform.example: HTTP 401". */
+/** What failures with the same cause have in common: "get-webhook at https://platform.example: HTTP 401". */
 export function describeCause({ message, error }: FleetFailure): string {
-  // Problems of arguments say what is wrong; their code is always the same.
+  // If arguments are wrong, only the message says what is wrong; the code is always the same.
   if (error === undefined || error.problems) return firstLine(message);
   const { operation, code, httpStatus, facts, transcript } = error;
   const origin = URL.parse(facts.at ?? "")?.origin ?? "";
@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** Returns the same text for failures with the same cause, but never for a stack and a workspace. */
+/** The same text for failures with the same cause, except that a stack's text always differs from a workspace's. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

@@ -47,18 +47,18 @@ const rotateCommand = (source: FleetSource): Command =>
     source,
     new Command("rotate")
       .description(
-        "rotate every workspace's verification key, wave by wave; each wave is verified before the next",
+        "rotate every workspace's verification key, wave by wave; verify each wave before the next starts",
       )
       .option(
         "--rotation <name>",
-        "name of the rotation (default: the definition's first, an unfinished one, or today's date)",
+        "name of the rotation (default: the first in the definition, else an unfinished one, else today's date)",
       )
       .option("--wave-size <n>", "number of stacks in each wave after the first", parseCount),
     {
-      about: `The first wave is a single stack, the others --wave-size stacks each (default:
+      about: `The first wave is a single stack. Each later wave has --wave-size stacks (default:
 --stacks-at-once). Each wave is verified before the next begins, and a failed wave stops the rotation.
-Earlier keys are still accepted meanwhile. Run it again to continue an interrupted rotation. It prompts first;
-without a terminal, pass --yes.`,
+Earlier keys are still accepted meanwhile. To continue an interrupted rotation, run the command again. It
+prompts first; without a terminal, pass --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
       work: async ({ fleet, confirm, report }, options) => {
@@ -74,7 +74,7 @@ const watchCommand = (source: FleetSource): Command =>
     source,
     new Command("watch").description("check whether the service, stacks and list agree; changes nothing"),
     {
-      about: `Reports each difference by workspace and property, with both values (for keys, only that they
+      about: `For each difference, reports the workspace, the property, both values (for keys, only that they
 differ) and the command that repairs it. Workspaces that are declared but not deployed, or deployed but no
 longer in the list, also count as drift.`,
       examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json > drift.json'],
@@ -98,7 +98,7 @@ without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes, the index stack is not read. Before there is one, all listed workspaces are counted.
+        // With --yes, the index stack is not read. Without an index stack, all listed workspaces are counted.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;
@@ -130,7 +130,7 @@ const stacksCommand = (source: FleetSource): Command =>
       .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON"),
     {
-      about: `A workspace's stack depends on its name and the number of stacks. Adding or removing a workspace
+      about: `The name of a workspace and the number of stacks determine its stack. Adding or removing a workspace
 does not move the others.`,
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
@@ -155,7 +155,7 @@ const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as printed by the stacks command")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi in a terminal. It does what up
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi in a terminal. The project does what up
 does for this stack, but does not write the index stack. The files contain secrets, and only you can read
 them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
@@ -174,14 +174,14 @@ const botUrlsCommand = (source: FleetSource): Command =>
       .description("print the bot URLs of the fleet")
       .option("--json", "print a JSON object, keyed by workspace"),
     {
-      about: "They come from the index stack, which up writes. Before the first up, there are none.",
+      about: "The bot URLs come from the index stack, which up writes. Before the first up, there are none.",
       examples: ["bot-urls", "bot-urls --json | jq -r .acme"],
       work: async ({ fleet, output, program }) => {
         const botUrls = await fleet.botUrls();
         printResult(output, botUrls, () => formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
-        // Having none is a failure, because a script would continue without them.
+        // A failure, because a script would otherwise continue without bot URLs.
         return EXIT.failed;
       },
     },

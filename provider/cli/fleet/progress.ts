@@ -4,7 +4,7 @@ import { note } from "../output.js";
 import { causeOf, describeCause, lineOf } from "./failures.js";
 import { count, countChanges, duration } from "./render.js";
 
-/** While webhooks finish, a line with their number is printed at this interval, in milliseconds. */
+/** While webhooks finish, the number of finished ones is printed at this interval, in milliseconds. */
 const COUNT_MS = 5000;
 
 export class FleetProgress {

@@ -19,12 +19,12 @@ import { describeCause, groupFailures, lineOf } from "./failures.js";
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
 interface Place {
-  /** The command to run, such as `node fleet.ts`, for the commands that a report suggests. */
+  /** How the commands that a report suggests begin, such as `node fleet.ts`. */
   program: string;
   paint: Paint;
 }
 
-/** Formats a report for people, and shortens long lists. Default: without colours. */
+/** Formats a report for people. Shortens long lists. By default, uses no colours. */
 export function renderReport(
   report: AnyReport,
   program: string,
@@ -58,13 +58,13 @@ function describeReport(report: AnyReport, place: Place): string[] {
   ];
 }
 
-/** Lines of one section. Untrusted text cannot drive the terminal. */
+/** Joins the lines of one section. Control characters in untrusted text have no effect. */
 const toLines = (...lines: (string | false)[]): string =>
   lines.flatMap((line) => (line === false ? [] : [`${toPlainText(line)}\n`])).join("");
 
 const MAX_ROWS = 100;
 
-/** The colours of outcomes. A workspace with such a name gets one too. */
+/** The colours of outcomes. A workspace that is named like an outcome is coloured too. */
 const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
 
 interface Table {
@@ -108,7 +108,7 @@ const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"]
 
 type CountedStack = Pick<StackReport, "webhooks" | "failures">;
 
-/** How many webhooks get each change, and how many failed, in the order of the table. */
+/** How many webhooks get each change, and how many failed, in the order of the table's columns. */
 export function countChanges(stacks: readonly CountedStack[]): Record<WebhookChange | "failed", number> {
   const webhooks = stacks.flatMap((stack) => stack.webhooks);
   const counts = CHANGES.map((one) => [one, webhooks.filter(({ change }) => change === one).length]);
@@ -134,7 +134,7 @@ function describeEnd(report: AnyReport, program: string): (string | false)[] {
     stoppedBy !== undefined && `Stopped: ${stoppedBy}.`,
     skipped.length > 0 && `Not started: ${left}.`,
     outcome !== "done" && !["plan", "watch"].includes(action) && `${next}: ${program} ${again}`,
-    // An index that this run did not write is still the previous run's.
+    // A shard does not write the index stack, which is therefore still the one of an earlier run.
     shard !== undefined &&
       ["up", "destroy"].includes(action) &&
       `Shard ${shard} does not update the index stack. ` +
@@ -210,7 +210,7 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
     const repair = `${up}, or put the workspace back into the list`;
     return [[...place, "webhook", "removed: it left the list", "still deployed", repair]];
   }
-  // Taken over: every other difference follows from the URL's.
+  // Taken over: all other differences follow from the different URL.
   const url = properties.find(({ property }) => property === "webhookUrl");
   const { expected = "", actual = "" } = url ?? {};
   const removal = removalCommand({ baseUrl, webhookUrl: formatUrl(actual) });
@@ -222,7 +222,7 @@ const MAX_NAMES = 20;
 /** How many stacks are listed next to names of workspaces. */
 const MAX_STACKS = 3;
 
-/** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
+/** Which workspace failed, and why. Failures with the same cause share a row, even in different stacks. */
 function describeFailures(failures: readonly FleetFailure[], place: Place): string {
   const rows = groupFailures(failures).map((group): string[] => {
     const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
@@ -234,7 +234,7 @@ function describeFailures(failures: readonly FleetFailure[], place: Place): stri
   return toTable({ head: "FAILED STACK WHY", rows, of: "failures" }, place);
 }
 
-/** The whole line if it is the same for all, else what they have in common. */
+/** The whole line if it is the same for all failures, else what the failures have in common. */
 const whyOf = ([first, ...others]: readonly FleetFailure[]): string => {
   if (first === undefined) return "";
   return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);

@@ -26,7 +26,7 @@ export async function runToEnd(
   await endProcess(signal.aborted && code !== EXIT.done ? EXIT.interrupted : code);
 }
 
-/** `npm run` forwards a Ctrl-C that the terminal also sends, so two this close count as one. In milliseconds. */
+/** `npm run` forwards a Ctrl-C that the terminal also sends: within these milliseconds, both count as one press. */
 const ONE_PRESS_MS = 300;
 
 /**

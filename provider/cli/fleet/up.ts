@@ -17,15 +17,15 @@ export const planCommand = (source: FleetSource): Command =>
   runCommand<UpOptions>(
     source,
     new Command("plan")
-      .description("report what each stack would do, and what is registered where a webhook would be created")
+      .description("report what up would do in each stack; query what is registered for each new webhook")
       .option("--refresh", "query the service first, to show drift as well")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `Previews each stack. For every webhook that would be created, it queries what is registered:
-free, adopted (your URL) or taken (a different URL). It names the workspaces that are no longer in the list,
-and changes nothing.`,
+      about: `Previews each stack. For every webhook that up would create, asks the service what is registered:
+nothing (free), your URL (adopted) or a different URL (taken). Names the workspaces that are no longer in the
+list. Changes nothing.`,
       examples: ["plan", "plan --refresh --json > plan.json"],
-      endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
+      endings: `${ENDINGS} Also 0 if changes are pending, and 2 if there are more removals than up allows.`,
       work: ({ fleet, report }, options) => report((given) => fleet.plan({ ...given, ...options })),
     },
   );
@@ -36,12 +36,12 @@ export const upCommand = (source: FleetSource): Command =>
     new Command("up")
       .description("show the plan, prompt, and bring every stack in line with the list")
       .option("--refresh", "query the service first, to repair drift as well")
-      .option("--skip-plan", "prompt without a plan")
+      .option("--skip-plan", "prompt without showing a plan")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `It prints the plan on stderr, then prompts. Without a terminal, pass --yes. Answering no exits
-with 1. If there is nothing to do, it does not prompt. One failing workspace does not stop the others. After a
-run that was interrupted or had failures, run up again: finished work is kept.`,
+      about: `Prints the plan on stderr, then prompts. Without a terminal, pass --yes. If you answer no, the exit
+code is 1. If there is nothing to do, up does not prompt. One failing workspace does not stop the others. After
+a run that was interrupted or had failures, run up again: finished work is kept.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json > up.json"],
       asks: true,
       work: upOnFleet,
@@ -72,7 +72,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   return plan;
 }
 
-/** A workspace that left the list and no longer has a webhook is still in the index stack. */
+/** Also checks the index stack, which may still contain a workspace that left the list and has no webhook any more. */
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;

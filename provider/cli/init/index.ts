@@ -47,9 +47,9 @@ export function initCommand(): Command {
 }
 
 const WITH_NPM = `
-Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json,
-Pulumi.yaml, index.ts and .gitignore. With --language the program uses the resource plugin, which is also in
-this package: Pulumi.yaml names its folder, so each of these programs has a package.json for npm install.
+Without --language, the command writes a TypeScript program on the dynamic provider: package.json, tsconfig.json,
+Pulumi.yaml, index.ts and .gitignore. With --language, the program uses the resource plugin, which is also in this
+package: Pulumi.yaml names the plugin's folder, which npm install creates, so each program has a package.json.
 `;
 
 const WITHOUT_NPM = `
@@ -58,9 +58,9 @@ also writes programs in other languages.
 `;
 
 const HELP = `
-If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this
+If any of the files exists, the command writes nothing. Without a base URL, the program is for the emulator on this
 machine. Without --webhook-url, the program starts its own responder, which only a service on this machine can reach.
-The command never prompts, and sends and installs nothing.
+The command never prompts, sends nothing and installs nothing.
 
 Examples:
   $ apichat init my-webhooks
@@ -94,7 +94,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
   if (existing.length > 0) {
     throw new UsageError(
       `${folder} already has ${existing.join(", ")}, so nothing was written; ` +
-        `pass a different folder, such as ${commandLine()} init my-webhooks`,
+        `pass a different folder, for example: ${commandLine()} init my-webhooks`,
     );
   }
   for (const [name, text] of Object.entries(texts)) {
@@ -119,7 +119,7 @@ async function init(target: string, options: InitOptions, { credentials }: Comma
 function rejectQuery(flag: string, url = ""): void {
   if (!url.includes("?")) return;
   throw new UsageError(
-    `${flag}: must have no query, because files are not encrypted, got ${formatUrl(url)}; remove the query`,
+    `${flag}: must have no query, because the program's files are not encrypted, got ${formatUrl(url)}; remove it`,
   );
 }
 
@@ -131,8 +131,8 @@ const toProjectName = (folder: string): string =>
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
 /**
- * `source` is how the program's package.json refers to this package: as the running clone, as the tarball or
- * folder it was installed from, or by the registry version. The plugin's archive has no npm package.
+ * `source` is how the program's package.json refers to this package: the running clone, the tarball or folder
+ * that it was installed from, or its version in the registry. The plugin's archive contains no npm package.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };
@@ -163,7 +163,7 @@ function pathLine(clone: string, language: ProgramLanguage | undefined): string 
 const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
 const EMULATOR_API_KEY = "acme-api-key";
 
-/** The commands that bring the program up. `&&` keeps a prompt from taking the next pasted line as its answer. */
+/** The commands that deploy the program. `&&` keeps a prompt from taking the next pasted line as its answer. */
 function nextCommands(
   folder: string,
   { language, source, webhookUrl, baseUrl }: ProgramOptions,
@@ -192,8 +192,8 @@ const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#progra
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
 /**
- * The command that chooses a backend, if this machine has none. The keys of a service on loopback are test data, so
- * the state may be stored in the folder, with a known passphrase.
+ * The command that chooses a backend, if none is chosen on this machine. The keys of a service on loopback are test
+ * data, so the state may be stored in the folder, with a known passphrase.
  */
 function chooseBackend(folder: string, baseUrl: string): string[] {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;

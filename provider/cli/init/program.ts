@@ -18,18 +18,18 @@ export const LANGUAGES_WITHOUT_NPM: readonly ProgramLanguage[] = ["python", "yam
 
 export interface ProgramOptions {
   name: string;
-  /** How package.json refers to this package. Without one the engine downloads the plugin. */
+  /** How package.json refers to this package. If undefined, the engine downloads the plugin. */
   source: string | undefined;
-  /** The file or address that the command's wheel was installed from; empty or undefined if it was an index. */
+  /** The file or address that the command's wheel was installed from. Empty or undefined: it came from an index. */
   wheel?: string | undefined;
   baseUrl: string;
-  /** The user's endpoint. Without one the program starts a responder. */
+  /** The user's endpoint. If undefined, the program starts a responder. */
   webhookUrl: string | undefined;
   /** Default: a TypeScript program on the dynamic provider. */
   language: ProgramLanguage | undefined;
 }
 
-/** npm does not pack files with this name, so the examples have none. */
+/** npm does not pack a file named .gitignore, so the examples contain none. */
 const GITIGNORE = "node_modules/\n.pulumi/\nkeys/\nsdks/\ntarget/\nvenv/\n__pycache__/\n";
 
 export async function readProgram(
@@ -63,13 +63,13 @@ const EDITS: Record<string, (text: string, options: ProgramOptions) => string> =
       .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
   "requirements.txt": (text, { source, wheel }) =>
     source === undefined ? `pulumi-apichat${wheel ? ` @ ${wheel}` : `==${VERSION}`}\n` : text,
-  // `pulumi install` adds the SDK and what it needs.
+  // `pulumi install` adds the SDK and its dependencies.
   "go.mod": (text, { name }) =>
     text
       .replace(/(?<=^module ).*/m, name)
       .replaceAll(/^.*(?:\/\/ indirect|pulumi-apichat).*\n/gm, "")
       .replace(/\nrequire \(\n\)\n\n?$/, ""),
-  // The parent of the examples becomes the program; `pulumi install` puts the SDK into its folder.
+  // The examples' parent POM becomes the program's POM; `pulumi install` puts the SDK into the program's folder.
   "pom.xml": (text, { name }) =>
     text
       .replace("apichat-examples", name)

@@ -32,11 +32,11 @@ export function listenCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It answers the handshake, so you can register its URL. If the service runs elsewhere, start a tunnel to the
-port, such as cloudflared or ngrok, and register the tunnel's URL with apichat webhook set.
+The command answers the handshake, so you can register its URL. If the service runs elsewhere, start a tunnel to
+the port, for example with cloudflared or ngrok, and register the tunnel's URL with apichat webhook set.
 
 The service gets its response without waiting for --forward. Nothing is stored or retried; for that, use
-apichat responder. With --json "type" is listening, handshake (passed), delivery (accepted), request (anything
+apichat responder. With --json, "type" is listening, handshake (passed), delivery (accepted), request (anything
 else, with the reason) or forward.
 
 Examples:

@@ -5,7 +5,7 @@ import type { ForwardEvent, ListenEvent } from "./run.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
-/** Formats one event for people. Everything from the wire is escaped, so that it cannot drive the terminal. */
+/** Formats one event for people. Text from the wire is escaped, so that it cannot control the terminal. */
 export function formatListenEvent(event: ListenEvent): string {
   if (event.type === "listening") {
     const target = event.forwardTo === null ? "" : `, forwarding to ${event.forwardTo}`;

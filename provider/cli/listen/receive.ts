@@ -5,16 +5,16 @@ import { looksLikePreflight } from "../../lib/version.js";
 /** A request and its response: a handshake that passed, a delivery that was accepted, or any other request. */
 export interface ReceivedRequest extends Partial<ReceivedDelivery> {
   type: "handshake" | "delivery" | "request";
-  /** Counts the requests of one run. */
+  /** The number of the request in this run, from 1. */
   id: number;
   at: string;
   method: string;
-  /** The values of its query are hidden. */
+  /** The path and the query, with the query's values hidden. */
   path: string;
   status: number;
   /** Why it was rejected; empty if it was accepted. */
   reason: string;
-  /** Whether its user agent belongs to this package's own handshakes. */
+  /** Whether its user agent is that of this package's own handshakes. */
   looksLikePreflight: boolean;
   /** How the parameters of the handshake were sent. */
   encoding?: string;

@@ -15,7 +15,7 @@ export interface ForwardEvent extends PostEnd {
   url: string;
 }
 
-/** What `--json` prints: first the URL that it listens on, then each request and forward. */
+/** What `--json` prints: first the URL that the command listens on, then each request and each forwarding. */
 export type ListenEvent =
   { type: "listening"; at: string; url: string; forwardTo: string | null } | ReceivedRequest | ForwardEvent;
 
@@ -30,11 +30,11 @@ interface ListeningOptions {
 /** How many conversations are forwarded in parallel. */
 const FORWARDS_AT_ONCE = 16;
 
-/** The time limit of the target: long enough for a short stop at a breakpoint. */
+/** How long the target may take: long enough for a short stop at a breakpoint. */
 const TIME_LIMIT_MS = 60_000;
 
 /**
- * The first event has the URL. `close` lets requests in progress get their response, and abandons forwards.
+ * The first event contains the URL. `close` lets requests in progress get their response, but ends forwarding.
  * Throws `unavailable`, with a hint, if the address is not available, and a UsageError if forwarding would loop.
  */
 export async function startListening(
@@ -43,7 +43,7 @@ export async function startListening(
   const { host, verificationKey, forward, onEvent } = options;
   const ended = new AbortController();
   const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
-  // In order within a conversation.
+  // Keeps the order within a conversation.
   const queue = new KeyedQueue();
   const receiver = createReceiver(verificationKey, (received, raw) => {
     onEvent(received);
@@ -73,7 +73,7 @@ export async function startListening(
   };
 }
 
-/** Throws if deliveries would circulate forever. Checked once the port is known. */
+/** Throws if deliveries would circulate forever. This can be checked only when the port is known. */
 async function rejectLoop(forward: string, listener: Listener): Promise<void> {
   const { hostname, port, protocol } = new URL(forward);
   const isHere = isLoopback(hostname) || hostname === toUrlHost(listener.host);

@@ -8,7 +8,7 @@ import type { DeleteOptions, GetOptions, SetCommandOptions } from "./workspace.j
 
 export const webhookCommand = (): Command =>
   new Command("webhook")
-    .description("show, set or remove the webhook of a workspace; plan for many workspaces")
+    .description("show, set or remove the webhook of a workspace; plan the webhooks of many")
     .addCommand(getCommand())
     .addCommand(setCommand())
     .addCommand(deleteCommand())
@@ -26,9 +26,9 @@ const getCommand = (): Command =>
     );
 
 const setCommand = (): Command =>
-  workspaceCommand("set", "register a webhook URL; adopts the same URL, keeps a different one")
+  workspaceCommand("set", "register a webhook URL, unless a different one is registered")
     .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries", parseUrl)
-    .option("--replace", "replace a different URL")
+    .option("--replace", "register it even if a different URL is registered")
     .addOption(
       new Option("--preflight <mode>", "try the handshake before the service does")
         .choices(["require", "warn", "off"])
@@ -36,7 +36,7 @@ const setCommand = (): Command =>
     )
     .option(
       "--ready-seconds <seconds>",
-      "how long endpoint and service may take until the webhook is verified",
+      "how long the endpoint and the service may take until the webhook is verified",
       parseWaitingSeconds,
       60,
     )
@@ -88,9 +88,9 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is shown as "set", or compared with yours if an option or the environment has it; --show-key prints
-it. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with
---show-key. Values of the URL's query are hidden.
+The output says that a verification key is set and, if you pass yours, whether it is the same. --show-key prints
+the key. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with --show-key.
+Values in the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
@@ -98,7 +98,7 @@ Examples:
 ${ENDINGS} Also 0 if nothing is registered.`;
 
 const SET_HELP = `
-If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
+If a different URL is registered, the command fails and leaves that URL in place, unless you pass --replace.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat
@@ -115,9 +115,9 @@ Examples:
 ${ENDINGS}`;
 
 const PLAN_HELP = `
-The list has an entry for each workspace, with name and baseUrl. An entry, or the top of the list for all
-entries, may also have webhookUrl, and apiKey or apiKeyEnv (the name of an environment variable, with API_KEY
-in it). The API key defaults to the command's.
+The list contains an entry for each workspace, with its name and baseUrl. Each entry may also contain webhookUrl,
+and apiKey or apiKeyEnv (an environment variable whose name contains API_KEY). At the top of the list, they are
+for all entries. An entry without an API key uses the command's.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the
@@ -127,4 +127,4 @@ Examples:
   $ apichat webhook plan --file workspaces.yaml
   $ apichat webhook plan --file workspaces.yaml --json | jq '.workspaces[] | select(.state != "free")'
 ${ENDINGS}
-0 if all are free or yours, else 1.`;
+0 if all workspaces are free or yours, else 1.`;

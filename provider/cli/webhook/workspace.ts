@@ -114,7 +114,7 @@ const toShown = (seen: Registration, { ours, showKey }: ShowOptions) => ({
   ...(showKey ? { key: seen.webhookVerificationKey } : {}),
 });
 
-/** Whether the key is ours. Returns null if ours is unknown, or if the service does not return its own. */
+/** Whether the key is ours. Returns null if ours is unknown, or if the service does not return the registered key. */
 function compareKeys(key: string, ours: string | undefined): boolean | null {
   if (ours === undefined || key === "") return null;
   if (key === ours) return true;
