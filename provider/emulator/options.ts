@@ -59,7 +59,7 @@ export const emulatorOptions = z.strictObject({
   port: port.default(0),
   /** Port of the bot host. Default 0: any free port. */
   botPort: port.default(0),
-  /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
+  /** Address to listen on. Default `127.0.0.1`. An address that is not loopback needs a `token`. */
   host: z.string().min(1).default("127.0.0.1"),
   /**
    * The bearer token of the control API and the page (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`,

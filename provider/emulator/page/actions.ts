@@ -23,7 +23,7 @@ export async function showDelivery(id: string): Promise<void> {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  // After the delivery has been drawn.
+  // Waits until the delivery has been drawn.
   requestAnimationFrame(() => {
     const exchange = document.querySelector<HTMLDetailsElement>(`#${id}`);
     if (exchange === null) return;
