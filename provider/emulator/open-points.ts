@@ -119,7 +119,7 @@ export const OPEN_POINTS = {
   deliveryAttempts: amount("count", "6.2", "how many times a delivery is attempted", 1, { max: 100 }),
   deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt; doubles each time", 1000, FROM_0),
   deliveryTimeoutMs: amount("ms", "8", "time limit of one attempt", 5000),
-  defaultAction: choice("2.4", "default_action of the cards that the flow menu sends", "null", {
+  defaultAction: choice("2.4", "default_action of the cards that the menu flow sends", "null", {
     null: "null",
     url: "an object with a URL",
   }),

@@ -77,7 +77,7 @@ export interface HandshakeRecord extends Owned, Ending {
   verdict: "passed" | "failed";
   /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
-  /** How to fix it, in one line; empty if it passed, or failed because of a fault. */
+  /** How to fix the failure, in one line; empty if the handshake passed, or if a fault made it fail. */
   hint: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
@@ -204,7 +204,7 @@ interface Changed<Workspace, Talk> {
   conversation: Talk;
   /** The new message, or a reply whose delivery has progressed. */
   message: MessageRecord;
-  /** The handshake, which has ended. */
+  /** The handshake, after it has ended. */
   handshake: HandshakeRecord;
   /** The delivery, pending or ended. */
   delivery: DeliveryRecord;
@@ -240,7 +240,7 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
     }
   | { type: "reset" };
 
-/** Notifies all listeners synchronously, so that a change is reported before its request gets a response. */
+/** Notifies all listeners synchronously: they learn of a change before the client gets its response. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 

@@ -29,7 +29,7 @@ export interface UpOptions extends RunOptions {
 
 /** The options of `rotate`. */
 export interface RotateOptions extends RunOptions {
-  /** The rotation's name. Default: the first of `rotations`, else an unfinished rotation, else today (UTC). */
+  /** Its name. Default: the first of `rotations`, else an unfinished rotation's, else today's date (UTC). */
   rotation?: string;
   /** How many stacks each wave contains, except the first, which contains one. Default: `stacksAtOnce`. */
   waveSize?: number;

@@ -249,7 +249,7 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
 const listConversations = (workspaces: Iterable<WorkspaceState>): Conversation[] =>
   [...workspaces].flatMap(({ conversations }) => [...conversations.values()]);
 
-/** How many bytes may wait for a slow client. If more wait, its connection is closed; it must reconnect. */
+/** How many bytes may wait for a slow client. If more wait, it is disconnected, and must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
 const HEARTBEAT_MS = 15_000;

@@ -1,6 +1,6 @@
 import { pause } from "../service/outgoing.js";
 
-/** How the turn of a delivery ends: it is done, or must follow the next delivery. */
+/** How the turn of a delivery ends: the delivery is done, or must follow the next one. */
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {
@@ -9,7 +9,7 @@ interface Turn {
   finish: () => void;
 }
 
-/** How many milliseconds a delivery that must follow the next one waits for it. */
+/** How long a delivery waits for a next one that it must follow, in milliseconds. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */

@@ -34,7 +34,7 @@ interface Call {
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns the operation that a request with this body calls. Completes the record. Throws HttpErrors. */
+/** Returns the operation that the request calls; completes the request's record. May throw an HttpError. */
 export type Identify = (
   state: EmulatorState,
   request: HttpRequest,
@@ -125,7 +125,7 @@ async function catchErrors(
   }
 }
 
-/** The specification defines neither headers nor body of an error (section 7). */
+/** The specification defines neither the headers nor the body of an error (section 7). */
 function writeError(
   shape: Reading<"errorShape">,
   { httpStatus: status, headers, message, fields }: HttpError,
