@@ -28,7 +28,7 @@ export interface RotationWave {
 /**
  * How a rotation ended: for each stack, what `up` did, and what failed in the `up` or in its verification. Contains
  * no keys. Workspaces of finished stacks have the new key. Workspaces of stacks that were not started have the old
- * key, which the receiver still accepts. For all others, run the same rotation again.
+ * key, which the receiver still accepts. For all other workspaces, run the same rotation again.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation. To continue the rotation, use the same name. */

@@ -104,8 +104,8 @@ function serializeMessage(message: OutboundMessage): string {
 }
 
 /**
- * Sends a delivery again, with the same bytes and the same signature, after the other deliveries of its
- * conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config` if
+ * Sends a delivery again to the URL that is registered now, with the same bytes and the same signature, after
+ * the other deliveries of its conversation. Returns the new, pending record. Throws `invalid_config` if
  * no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
  */
 export function resendDelivery(
@@ -229,7 +229,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
 }
 
-/** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */
+/** Posts a delivery as far as the fault allows. The other faults (of signature and order) are handled above. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,
