@@ -40,7 +40,7 @@ export interface Fleet {
   refresh(options?: RunOptions): Promise<FleetReport>;
   /** Removes all webhooks and all stacks of the fleet. */
   destroy(options?: RunOptions): Promise<FleetReport>;
-  /** Rotates the verification key of each workspace, wave by wave. Each wave is verified before the next starts. */
+  /** Rotates each workspace's verification key, wave by wave. Each wave is verified before the next starts. */
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: RunOptions): Promise<DriftReport>;

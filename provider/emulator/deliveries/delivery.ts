@@ -229,7 +229,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
 }
 
-/** Posts a delivery as far as the fault allows. The other faults (of signature and order) are handled above. */
+/** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,
