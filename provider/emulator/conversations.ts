@@ -47,7 +47,7 @@ export function getOrCreateConversation(
   return { state, workspace, conversation };
 }
 
-/** Returns a message as it is recorded. JSON has no bigint, and a number would lose digits. */
+/** Returns a message as it is recorded: a bigint becomes a string, because a number would lose digits. */
 export function withDigits(message: OutboundMessage): OutboundMessage {
   if (typeof message.conv_id !== "bigint") return message;
   const shown: object = { ...message, conv_id: String(message.conv_id) };

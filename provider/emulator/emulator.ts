@@ -39,7 +39,7 @@ import { createWorkspace, findWorkspace, injectFault, removeWorkspace, resetStat
 
 /** A running emulator of the service. */
 export interface Emulator {
-  /** Origin of the registration interface, where every `baseUrl` starts. */
+  /** Origin of the registration interface: every `baseUrl` starts with it. */
   readonly url: string;
   /** Origin of the bot host, on another port: `{bot_base_url}` of the specification. */
   readonly botUrl: string;
@@ -48,8 +48,8 @@ export interface Emulator {
   /** Returns the workspace of this name. Throws `invalid_config` if there is none. */
   workspace(name: string): Workspace;
   /**
-   * Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is
-   * already used.
+   * Adds a workspace. Throws `invalid_config` if an option is wrong, or if the workspace's name, bot code or
+   * address is already used.
    */
   addWorkspace(options: WorkspaceOptions): Workspace;
   /**
@@ -59,25 +59,25 @@ export interface Emulator {
   removeWorkspace(name: string): void;
   /** Every request received, oldest first, with unmasked keys; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
-  /** Makes the next calls of an operation fail. The first matching rule applies, in the order of injection. */
+  /** Makes the next calls of an operation fail. If several rules match, the one injected first applies. */
   injectFault(rule: FaultRule): void;
   /** Removes every injected fault. */
   clearFaults(): void;
-  /** Calls the listener with every event from now on, secrets masked. Returns a function that unsubscribes it. */
+  /** Calls the listener with every later event, with secrets masked. Returns a function that unsubscribes. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
-   * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches
-   * only if `verdict` is `pending`. Throws `timeout` with the records seen instead.
+   * Resolves with the newest delivery that matches, or with the next one. A pending delivery matches only if
+   * `match` asks for that verdict. If none matches in time, throws `timeout` and names the latest deliveries.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
   /**
-   * Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with the records
-   * seen instead.
+   * Resolves with the newest handshake that matches, or with the next one. If none matches in time, throws
+   * `timeout` and names the latest handshakes.
    */
   waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
   /**
-   * Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records
-   * seen instead.
+   * Resolves with the newest message that matches, or with the next one. If none matches in time, throws
+   * `timeout` and names the latest messages.
    */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
@@ -97,8 +97,8 @@ export interface Emulator {
 
 /**
  * Starts the service on this machine: the registration interface with real handshakes, messages on `bot_url`,
- * flows that reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` with each wrong option,
- * or a port that is not available.
+ * flows that reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` and names each wrong
+ * option, or a port that is not available.
  *
  * @example
  * const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
@@ -172,7 +172,7 @@ function createState(settings: Settings, closing: AbortSignal): EmulatorState {
  */
 const KEEP_ALIVE_MS = 100;
 
-/** The maximum if the endpoint announces a keep-alive time, from which undici subtracts 2 seconds. */
+/** The maximum if the endpoint announces a keep-alive time; undici subtracts 2 seconds from that time. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {

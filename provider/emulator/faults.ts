@@ -3,13 +3,13 @@ import { MAX_TIMER_MS } from "../lib/abort.js";
 import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 
 /**
- * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
+ * What a fault applies to: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that
  * set-webhook performs (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made first. Default false: it is not made, or, with `delayMs`, made after the delay. */
+  /** Whether the change is made before the fault. Default false: it is not made; with `delayMs`, made late. */
   afterChange: z.boolean().optional(),
 };
 
@@ -47,8 +47,8 @@ const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSW
  * - `close-before`, `close-after`: the connection is closed without a response, before or after the change is made.
  *
  * A fault of the handshake replaces the response of the webhook URL, so the handshake fails. Nothing is sent
- * to the URL, except with `close-after` (sent, its response is lost) and `{ delayMs }` (sent late, within the
- * same time limit).
+ * to the URL, except with `close-after` (the request is sent, its response is lost) and `{ delayMs }` (the
+ * request is sent late, within the same time limit).
  */
 export type AnswerFault = z.infer<typeof answerFault>;
 
@@ -100,12 +100,12 @@ export const faultRule = z
     { path: ["fault"], error: "is not a fault of this operation" },
   );
 
-/** A fault to inject. `every: 1` alone applies to all calls. */
+/** A fault to inject. With `every: 1` and no `times`, it applies to all calls. */
 export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
-  /** Identifies the rule, such as in `DELETE /_emulator/faults/{id}`. */
+  /** Identifies the rule, for example in `DELETE /_emulator/faults/{id}`. */
   id: string;
   /** How many more calls the fault applies to; null if unlimited. */
   left: number | null;

@@ -1,6 +1,6 @@
 /**
- * The built-in flows, the operations that can have a fault, and the faults that are only a name. This file imports
- * nothing, because the page and `--help` load it.
+ * The built-in flows, the operations that can have a fault, and the faults that need only a name. This file
+ * imports nothing, because the page and `--help` load it.
  */
 
 export const FLOW_NAMES = ["echo", "menu", "silent"] as const;

@@ -20,7 +20,7 @@ const flag = (section: string, about: string) => ({ section, about, kind: "flag"
 const text = (section: string, about: string, byDefault: string) =>
   ({ section, about, kind: "text", default: byDefault }) as const;
 
-/** A number; if it has no default, there is no limit by default. */
+/** A number; if it has no default, it has no effect until it is set. */
 const amount = <Kind extends "ms" | "count", Default extends number | undefined>(
   kind: Kind,
   section: string,
@@ -34,7 +34,7 @@ export type OpenPoint =
   | ReturnType<typeof flag | typeof text>
   | ReturnType<typeof amount<"ms" | "count", number | undefined>>;
 
-/** By the names of the emulator's options. */
+/** The open points, by the names of the emulator's options. */
 export const OPEN_POINTS = {
   handshake: {
     encoding: choice("6.1", "how the three parameters of the handshake are sent", "form", {
@@ -72,7 +72,7 @@ export const OPEN_POINTS = {
   verifyAfterMs: amount(
     "ms",
     "3",
-    "time until a different status becomes verified; never by default",
+    "time until a status other than verified becomes verified; never by default",
     undefined,
     FROM_0,
   ),
@@ -84,12 +84,12 @@ export const OPEN_POINTS = {
   }),
   registrationKey: choice("5", "where the registration interface finds the API key", "body", {
     body: "only in the field ChaveApi",
-    "body-or-bearer": "there, or as Authorization: Bearer",
-    "body-and-bearer": "there and as Authorization: Bearer",
+    "body-or-bearer": "in ChaveApi, or as Authorization: Bearer",
+    "body-and-bearer": "both in ChaveApi and as Authorization: Bearer",
   }),
   flowKey: choice("5", "how the flow API key is presented on bot_url", "bearer", {
     bearer: "as Authorization: Bearer",
-    raw: "as Authorization alone",
+    raw: "alone in the header Authorization",
     body: "in the field ChaveApi, as in the registration",
     "header:NAME": "alone in a header of this name",
     none: "not required",
@@ -119,14 +119,14 @@ export const OPEN_POINTS = {
   deliveryAttempts: amount("count", "6.2", "how many times a delivery is attempted", 1, { max: 100 }),
   deliveryRetryMs: amount("ms", "6.2", "pause before the second attempt; doubles each time", 1000, FROM_0),
   deliveryTimeoutMs: amount("ms", "8", "time limit of one attempt", 5000),
-  defaultAction: choice("2.4", "default_action of the cards in the flow menu", "null", {
+  defaultAction: choice("2.4", "default_action of the cards that the menu flow sends", "null", {
     null: "null",
     url: "an object with a URL",
   }),
   requestsPerSecond: amount(
     "count",
     "8",
-    "calls per second that a workspace may make before it gets 429; no limit by default",
+    "calls per second that a workspace accepts before it responds with 429; no limit by default",
     undefined,
   ),
 };
@@ -141,7 +141,7 @@ export function listOpenPoints(): [path: string, point: OpenPoint][] {
   return [...inner, ...Object.entries(others)];
 }
 
-/** Returns the text of a point: a title, then a line for each reading. `code` marks a value. */
+/** Returns the text of a point: a title, then a line for each reading. `code` formats a value. */
 export function describeOpenPoint(point: OpenPoint, code: (value: string) => string = String): string {
   const title = `${point.about} (section ${point.section})`;
   if ("readings" in point) {

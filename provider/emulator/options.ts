@@ -47,7 +47,7 @@ export const workspaceOptions = z.strictObject({
   mayManageFlow: z.boolean().optional(),
   /** The name of a built-in flow, or a function. Default: the emulator's `flow`. */
   flow: flow.optional(),
-  /** Registered and `verified` from the start, without a handshake. Default: none. */
+  /** A webhook that is registered and `verified` from the start, without a handshake. Default: none. */
   registration: registrationFields.optional(),
 });
 
@@ -59,11 +59,11 @@ export const emulatorOptions = z.strictObject({
   port: port.default(0),
   /** Port of the bot host. Default 0: any free port. */
   botPort: port.default(0),
-  /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
+  /** Address to listen on. Default `127.0.0.1`. An address that is not loopback needs a `token`. */
   host: z.string().min(1).default("127.0.0.1"),
   /**
    * The bearer token of the control API and the page (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`,
-   * `-`). Default: none, which only a loopback address allows.
+   * `-`). Default: none, which is allowed only on a loopback address.
    */
   token: z
     .string()

@@ -25,7 +25,7 @@ export class HttpError extends Error {
   }
 }
 
-/** A body with wrong fields: a 422 that names all of them. */
+/** Returns a 422 that names all wrong fields of a body. */
 export function rejectFields(fields: FieldErrors): HttpError {
   const problems = Object.entries(fields).flatMap(([field, texts]) =>
     texts.map((text) => (field === "" ? text : `${field}: ${text}`)),
@@ -55,7 +55,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
   if (problems === undefined) return data;
   const fields: Record<string, string[]> = {};
   for (const { path, isKey, field, text } of problems) {
-    // A name that does not look like a field name is not shown: it may be a value in the wrong place.
+    // A name that does not look like a field name is not shown, because it may be a misplaced value.
     const shown = isKey && field === "" ? "" : path.map(String).join(".");
     (fields[shown] ??= []).push(text);
   }

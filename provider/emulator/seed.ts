@@ -10,8 +10,8 @@ export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "
 
 /**
  * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` for a key in the environment), `flow`,
- * `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with line and field
- * of every problem, and none of the values.
+ * `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with the line and
+ * the field of every problem, but without any values.
  *
  * @example
  * const emulator = await startEmulator({ ...(await readSeed("emulator.yaml")), port: 8080 });

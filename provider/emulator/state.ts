@@ -9,11 +9,11 @@ import type { Settings, WorkspaceOptions } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/** A record has one form, JSON, in memory and on the wire. The control API masks its secrets. */
+/** A record has the same form in memory and on the wire: JSON. The control API masks its secrets. */
 interface Numbered {
-  /** Unique in one emulator. */
+  /** Unique within one emulator. */
   id: string;
-  /** Counts all records of one emulator. */
+  /** The record's number among all records of one emulator. */
   order: number;
   /** When it was recorded (ISO 8601). */
   at: string;
@@ -39,7 +39,7 @@ export interface Ending {
 export interface RecordedRequest extends Numbered, Ending {
   /** Which of the two ports received it. */
   interface: "registration" | "bot";
-  /** The workspace that the address, or the address and the API key, identify; null if there is none. */
+  /** The workspace that the address identifies, alone or with the API key; null if there is none. */
   workspace: string | null;
   /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
@@ -69,7 +69,7 @@ export interface MessageRecord extends Owned {
 export interface HandshakeRecord extends Owned, Ending {
   /** How the parameters were sent, which section 6.1 does not specify. */
   encoding: HandshakeEncoding;
-  /** The `webhook_url` of the set-webhook, as it was sent: with the parameters if they are in its query. */
+  /** The `webhook_url` of the set-webhook, including the parameters if they were sent in its query. */
   url: string;
   /** The `hub_challenge`. */
   challenge: string;
@@ -77,7 +77,7 @@ export interface HandshakeRecord extends Owned, Ending {
   verdict: "passed" | "failed";
   /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
-  /** How to fix it, in one line; empty if it passed, or failed because of a fault. */
+  /** How to fix the failure, in one line; empty if the handshake passed, or if a fault made it fail. */
   hint: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
@@ -119,7 +119,7 @@ export interface ConversationRecord extends Omit<Owned, "at"> {
   contactId: string;
   /** `sender.name` of the last message with a name. */
   contactName: string;
-  /** `conversation_id`, as digits: it may exceed the safe integers. */
+  /** `conversation_id`, as digits, because it may exceed the safe integers. */
   conversationId: string;
   /** When its last message was recorded (ISO 8601). */
   lastAt: string;
@@ -142,7 +142,7 @@ export interface Place {
 /** A registered webhook (section 2.1, without the bot's URL). */
 export type RegisteredWebhook = Omit<WebhookConfiguration, "bot_url">;
 
-/** Options that all have a value. `Required` would keep the undefined of `exactOptionalPropertyTypes`. */
+/** Options that all have a value. With `exactOptionalPropertyTypes`, `Required` would keep `undefined`. */
 type Settled<Options> = { [Name in keyof Options]-?: NonNullable<Options[Name]> };
 
 /** A workspace in memory: plain data, changed by the functions of this folder. */
@@ -176,7 +176,7 @@ export interface WorkspaceState extends Settled<
   requestTimes: number[];
 }
 
-/** Returns the registration, `verified` if `verifyAfterMs` has passed. */
+/** Returns the registration; it becomes `verified` here if `verifyAfterMs` has passed. */
 export function currentRegistration(workspace: WorkspaceState): RegisteredWebhook | null {
   const { registration, verifiesAtMs } = workspace;
   if (registration && verifiesAtMs !== null && Date.now() >= verifiesAtMs) {
@@ -204,13 +204,13 @@ interface Changed<Workspace, Talk> {
   conversation: Talk;
   /** The new message, or a reply whose delivery has progressed. */
   message: MessageRecord;
-  /** The handshake, begun or ended. */
+  /** The handshake, after it has ended. */
   handshake: HandshakeRecord;
   /** The delivery, pending or ended. */
   delivery: DeliveryRecord;
-  /** The request that was received, with its response once there is one. */
+  /** The request that was received, with its response if there is one. */
   request: RecordedRequest;
-  /** All rules, in the order of injection. */
+  /** All fault rules, in the order of injection. */
   faults: FaultView[];
 }
 
@@ -231,7 +231,7 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
       name: string;
     }
   | {
-      /** A flow threw or returned an invalid reply, so its message gets no reply. */
+      /** A flow threw or returned an invalid reply, so the contact's message gets no reply. */
       type: "flow-failed";
       /** The name of the workspace. */
       workspace: string;
@@ -240,7 +240,7 @@ export type Change<Workspace = WorkspaceState, Talk = Conversation> =
     }
   | { type: "reset" };
 
-/** Notifies all listeners synchronously: a change is reported before the request that made it gets its response. */
+/** Notifies all listeners synchronously: they learn of a change before the client gets its response. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -264,7 +264,7 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
-  /** Runs these one at a time: calls to a workspace's registration interface, replies of a conversation's flow. */
+  /** Runs one at a time: calls to a workspace's registration interface, and flow replies in a conversation. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
@@ -282,7 +282,7 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
 }
 
 /**
- * How many requests are kept, how many handshakes, deliveries and conversations per workspace, and how many
+ * How many of each are kept: requests in all; handshakes, deliveries and conversations per workspace;
  * messages per conversation.
  */
 export const HISTORY_LIMIT = 10_000;

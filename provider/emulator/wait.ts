@@ -73,7 +73,7 @@ export async function waitForRecord<K extends Kind>(
   }
 }
 
-/** A pending delivery matches only if `verdict` is `pending`, because it will still change. */
+/** A pending delivery will still change, so it matches only if `match` asks for the verdict `pending`. */
 function isDone(record: object, match: object): boolean {
   if (!("verdict" in record) || record.verdict !== "pending") return true;
   return "verdict" in match && match.verdict === "pending";

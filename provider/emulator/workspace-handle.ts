@@ -27,7 +27,7 @@ const SHOWN = ["name", "apiKey", "flowApiKey", "mayManageFlow", "flow", "botCode
 
 /** A workspace of the emulator, for tests. */
 export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[number]>> {
-  /** The address of its registration interface (section 4.1), including its own query if it has one. */
+  /** The address of its registration interface (section 4.1), including `baseUrlQuery` if that is set. */
   readonly baseUrl: string;
   /** The address of its bot (section 4.2), even while nothing is registered. */
   readonly botUrl: string;
@@ -41,23 +41,23 @@ export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[
   readonly conversations: readonly ConversationRecord[];
   /**
    * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section
-   * 4.2), and returns the response, whatever its status. Throws `unavailable` if there is none.
+   * 4.2), and returns the response, whatever its status. Throws `unavailable` if there is no response.
    */
   send(message: InboundMessage): Promise<SentMessage>;
   /**
-   * Changes the workspace, or its registration without a handshake. Throws `invalid_config` if a value is wrong,
-   * or there is no registration to change.
+   * Changes the workspace or, without a handshake, its registration. Throws `invalid_config` if a value is
+   * wrong, or if there is no registration to change.
    */
   change(change: WorkspaceChange): void;
-  /** Registers somebody else's endpoint: `verified`, without a handshake. */
+  /** Registers somebody else's endpoint as `verified`, without a handshake. */
   takeOver(registration: Pick<RegisteredWebhook, "webhook_url" | "webhook_verification_key">): void;
-  /** Removes the registration as somebody else would: all four fields are empty, as after delete-webhook. */
+  /** Removes the registration as somebody else would. All four fields are then empty, as after delete-webhook. */
   removeRegistration(): void;
   /**
    * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other
-   * deliveries of its conversation. The message is recorded as a reply of the flow. Resolves with the endpoint's
-   * response after the last attempt (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts
-   * deliveries (`deliveryWhile`).
+   * deliveries of its conversation. The message is recorded as a reply of the flow. Resolves with the delivery
+   * after its last attempt (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts deliveries
+   * (`deliveryWhile`).
    */
   deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }

@@ -21,16 +21,16 @@ const workspaceChange = workspaceOptions
   .pick({ apiKey: true, flowApiKey: true, mayManageFlow: true, botCode: true })
   .partial()
   .extend({
-    /** A different flow; `custom` is the last function that it had. */
+    /** A different flow; `custom` is the last function that was the workspace's flow. */
     flow: z.union([workspaceOptions.shape.flow, z.literal("custom")], {
       error: `must be ${FLOW_NAMES.join(", ")}, custom or a function`,
     }),
-    /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
+    /** What `bot_url` starts with, such as `http://127.0.0.2:8080`: moves the bot to a different host. */
     botBaseUrl: z
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** The workspace that receives calls with this one's address and API key. Its own name undoes this. */
+    /** Which workspace gets calls with this one's address and API key. To undo that, set this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),
@@ -108,7 +108,7 @@ export function findWorkspace({ directory }: EmulatorState, name: string): Works
   throw invalidOption(`there is no workspace named "${name}"`);
 }
 
-/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace: that fault would never match. */
+/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace, which would never match. */
 export function injectFault(state: EmulatorState, rule: FaultRule): FaultView {
   if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
   return state.faults.add(nextRecord(state, "fault").id, rule);
@@ -130,7 +130,7 @@ export async function resetState(
   const ended: Promise<void>[] = [];
   for (const workspace of state.directory.values()) {
     for (const { queue } of workspace.conversations.values()) ended.push(queue.end());
-    // In place, because callers hold the lists.
+    // The lists are emptied in place, because callers hold them.
     workspace.handshakes.length = 0;
     workspace.deliveries.length = 0;
     workspace.conversations.clear();
@@ -170,8 +170,8 @@ export function register(
 }
 
 /**
- * Registers somebody else's endpoint: `verified`, without a handshake. With null, removes the registration as
- * somebody else would.
+ * Registers somebody else's endpoint as `verified`, without a handshake. With null, removes the registration,
+ * as if somebody else did.
  */
 export function takeOver(
   state: EmulatorState,
@@ -182,7 +182,7 @@ export function takeOver(
   publishWorkspace(state, workspace);
 }
 
-/** Throws `invalid_config` for an unknown routeTo, and for another workspace's bot code or address. */
+/** Throws `invalid_config` if routeTo is unknown, or if another workspace has this bot code or address. */
 function assertPossible(
   { directory }: EmulatorState,
   workspace: WorkspaceState,

@@ -1,9 +1,9 @@
 let isFromArchive = false;
 
-/** Declares that this process is from a release archive of the plugin, whose users may not have npm. */
+/** Declares that this process is from the plugin's release archive. Users of the archive may not have npm. */
 export const setFromArchive = (): void => void (isFromArchive = true);
 
 export const isOfArchive = (): boolean => isFromArchive;
 
-/** Without `--package`, npx would run an unrelated package from the registry, named `apichat`. */
+/** Without `--package`, npx would run an unrelated package named `apichat` from the registry. */
 export const commandLine = (): string => (isFromArchive ? "apichat" : "npx --package pulumi-apichat apichat");

@@ -3,9 +3,9 @@ import type { Hint } from "./hints.js";
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the
  * API key. `conflict`: a different registration or bot was found. `handshake_failed`: the webhook URL did not
- * answer the handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: it could
- * not be reached, or reported a temporary failure. `timeout`: the time limit of the operation has passed.
- * `protocol`: the response does not follow the specification.
+ * answer the handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: the service
+ * could not be reached, or reported a temporary failure. `timeout`: the time limit of the operation has
+ * passed. `protocol`: the response does not follow the specification.
  */
 export type ApiChatErrorCode =
   | "invalid_config"
@@ -64,7 +64,7 @@ export interface Failure {
   facts: Facts;
   /** What to do next; empty if there is no advice. */
   hints: readonly Hint[];
-  /** How many requests were sent, or how many rounds for `handshake_failed`; may be 0. */
+  /** How many requests were sent, or, for `handshake_failed`, how many rounds of handshakes; may be 0. */
   attempts: number;
   /** Whether an attempt may have taken effect, although no response confirmed it. */
   mayHaveTakenEffect?: boolean;
@@ -75,9 +75,9 @@ export interface Failure {
 }
 
 /**
- * Maps each cause of a failed handshake to the rule that it breaks, from the least to the most informative.
- * If several encodings fail, the cause that comes last here is reported. A rejection says more than a 200
- * with any body, which many endpoints return for an encoding that they do not understand.
+ * Maps each cause of a failed handshake to the broken rule, from the least to the most informative cause. If
+ * several encodings fail, the cause that comes last here is reported. A rejection says more than a 200 with
+ * some other body, because many endpoints return that for an encoding that they do not understand.
  */
 export const HANDSHAKE_RULES = {
   private_address: "private_address",
@@ -122,9 +122,9 @@ export const HANDSHAKE_RULES = {
 export type HandshakeCause = keyof typeof HANDSHAKE_RULES;
 
 /**
- * The rule that a handshake broke. The specification has two of these: the endpoint accepts the token, and the body is
- * the challenge (section 6.1). The others are assumptions of this package, such as a 2xx status and no redirect. Each
- * {@link HandshakeCause} belongs to one.
+ * The rule that a handshake broke. Two of the rules are in the specification: the endpoint accepts the token, and the
+ * body is the challenge (section 6.1). The others, such as a 2xx status and no redirect, are assumptions of this
+ * package. Each {@link HandshakeCause} belongs to one rule.
  */
 export type HandshakeRule = (typeof HANDSHAKE_RULES)[HandshakeCause];
 

@@ -13,14 +13,14 @@ const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
 };
 
 const ISSUED =
-  "The API key is issued by the platform's support when the add-on is enabled, one per external system.";
+  "The API key is issued by the platform's support when the add-on is enabled: one key per external system.";
 
 const NOT_TRIED =
-  "The preflight was off, so it is not known why: the endpoint may have a different verification key.";
+  "The preflight was off, so the reason is unknown: the endpoint may have a different verification key.";
 
 const FORGET = "if the webhook is gone for good, run pulumi state delete <urn>";
 
-/** What a hint has in addition to its `id`. */
+/** What a hint contains in addition to its `id`. */
 interface HintData extends Record<
   "check_address" | "check_connection" | "start_emulator" | "set_final_address",
   {
@@ -39,11 +39,11 @@ interface HintData extends Record<
     port: number;
   };
   end_process: {
-    /** The process that holds a data folder; undefined if it has not announced itself. */
+    /** The process that has locked a data folder; undefined if it has not recorded its ID there. */
     pid: number | undefined;
   };
   warn_only: {
-    /** What makes a warning unnecessary. */
+    /** The condition under which a warning is enough. */
     unless: keyof typeof REACHES;
   };
 }
@@ -67,7 +67,7 @@ interface Context {
 
 type Words = string | ((context: never) => string);
 
-/** The text of a hint. An audience without an entry gets the next wider one's: see {@link NEXT_AUDIENCE}. */
+/** The text of a hint. An audience without an entry gets that of {@link NEXT_AUDIENCE}. */
 type Row = { program: Words } & Partial<Record<Audience, Words>>;
 
 const HINTS = {
@@ -79,7 +79,7 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy use the API key of the last pulumi up, even a failed one: " +
+    "Refresh and destroy use the API key of the last pulumi up, even if that failed: " +
     "if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
@@ -88,8 +88,8 @@ const HINTS = {
   check_base_url: ({ audience }: Context) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   configure_base_url:
-    "The ID may be the base URL, or the bot URL of the workspace whose base URL and API key are " +
-    "configured: set apichat:baseUrl and apichat:apiKey",
+    "The ID must be the base URL or the bot URL; for a bot URL, " +
+    "set apichat:baseUrl and apichat:apiKey to those of its workspace",
   forget_workspace: {
     program: "If the workspace no longer exists, run pulumi state delete <urn>",
     command_line: "",
@@ -135,9 +135,9 @@ const HINTS = {
   take_over: { program: 'To take it over instead, set onExisting: "replace"', command_line: "" },
   own_webhook: {
     program:
-      "If it belongs to a renamed resource of this stack, " +
-      "give this one the previous name as an alias; if it belongs to one that is no longer declared, " +
-      "remove that one first: pulumi destroy --target <urn>",
+      "If the webhook belongs to a renamed resource of this stack, give this resource " +
+      "its previous name as an alias; if it belongs to a resource that is no longer declared, " +
+      "remove that resource first: pulumi destroy --target <urn>",
     command_line: "",
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
@@ -161,7 +161,7 @@ const HINTS = {
   end_process: ({ pid }: HintData["end_process"]) =>
     pid === undefined
       ? "Try again in a moment; if that fails, end the process that has lock.sqlite open there"
-      : "Try again in a moment, in its container if it runs in one; if that fails, " +
+      : "Try again in a moment (inside the container, if the process runs in one); if that fails, " +
         `end it with kill -9 ${pid}, which loses nothing that was acknowledged`,
   warn_only: {
     program: ({ unless }: HintData["warn_only"]) => `${REACHES[unless]}, set preflight: "warn"`,
@@ -169,7 +169,7 @@ const HINTS = {
   },
 } satisfies Record<string, Words | Row>;
 
-/** Conditions in which only this machine may be unable to reach the endpoint. */
+/** Conditions under which the endpoint may be unreachable from this machine only. */
 const REACHES = {
   private_address: "If the service can reach this address",
   unreachable: "If only the service can reach it",
@@ -184,8 +184,8 @@ export function renderHint(hint: Hint, context: Context): string {
 }
 
 /**
- * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in
- * the meantime is kept. The URLs may have hidden query values.
+ * The command to paste to remove someone else's webhook. It removes only a webhook with this URL, so one that
+ * was registered in the meantime is kept. Query values in the URLs may be hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
   `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;

@@ -9,7 +9,7 @@ export { fieldName, removalCommand, shellQuote, type Audience, type Hint } from 
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {
   /** What was in progress. */
   operation: ApiChatOperation;
-  /** The error behind this one, if there was one. */
+  /** The underlying error, if there was one. */
   cause?: unknown;
 };
 

@@ -9,17 +9,17 @@ import type { VerificationKeyArgs } from "../verification-key/index.js";
 import type { ApiChatWebhookArgs } from "../webhook/index.js";
 import { type ListedWorkspace, checkWorkspaces, readWorkspaceList } from "../workspace-list/index.js";
 
-/** A fleet: many workspaces, split over stacks, each with a webhook. */
+/** A fleet: many workspaces, each with a webhook, split over stacks. */
 export interface FleetDefinition {
   /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
    * The number of stacks, from 1 to 999. It is part of each stack's name. A different number is rejected while
-   * stacks with the old one exist. Default: the number of existing stacks; for a new fleet, one per 500
-   * workspaces of the list.
+   * stacks with the old number exist. Default: the number of existing stacks; for a new fleet, one stack per
+   * 500 workspaces of the list.
    */
   stacks?: number;
-  /** The workspaces, or the file that lists them (YAML or JSON), relative to the current folder. */
+  /** The workspaces, or the path of a file that lists them (YAML or JSON), relative to the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
    * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
@@ -73,7 +73,7 @@ export function wholeNumberShape(min: number, max = Number.MAX_SAFE_INTEGER): z.
 
 const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'omit it for "apichat-fleet"');
 
-/** The entries of a list in the definition are checked by their own shape. */
+/** If the definition contains a list of workspaces, its entries are checked separately. */
 const definitionShape = z.strictObject({
   // The name is part of the names of Pulumi stacks.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),

@@ -33,7 +33,7 @@ export interface StackTask {
 export class Engine {
   readonly #fleet: ResolvedFleet;
   readonly #environment: Readonly<Record<string, string>>;
-  /** The API key of the environment, for workspaces whose entry has none. An empty variable counts as unset. */
+  /** The API key in the environment, for workspaces whose entry has none. An empty variable counts as unset. */
   readonly apiKey: string | undefined;
   /** Whether states are written after each resource, even without a random key. */
   readonly #checkpoints: boolean;
@@ -151,13 +151,13 @@ export class Engine {
     return end;
   }
 
-  /** Clears the pending creates of a killed run. They are in the state by now, but later runs would warn about them. */
+  /** Clears a killed run's pending creates. Their resources are in the state by now, but later runs would warn. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would leave them behind. */
+  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would not remove them. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -7,8 +7,8 @@ import { openFleet, type FleetDefinition } from "./index.js";
 export * from "./index.js";
 
 /**
- * Runs the command line of a fleet, and exits the process with the command's exit code: `plan`, `up`,
- * `refresh`, `rotate`, `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
+ * Runs a fleet's command line (`plan`, `up`, `refresh`, `rotate`, `watch`, `bot-urls`, `stacks`, `write` or
+ * `destroy`), and exits the process with the command's exit code. `--help` describes each command.
  *
  * @example
  * ```ts

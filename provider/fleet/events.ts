@@ -13,7 +13,7 @@ const KEY = "apichat:index:VerificationKey";
 
 const COLOURS = /<\{%.*?%\}>/g;
 
-/** The change that an engine operation makes to a resource. Other operations are steps of these. */
+/** The change that each engine operation makes to a resource. Other operations are only steps of a change. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",
@@ -27,7 +27,7 @@ export type StackEvent =
   | { type: "failure"; failure: FleetFailure }
   | { type: "note"; line: string; workspace?: string };
 
-/** A resource as an engine event shows it: secrets are objects. */
+/** A resource as an engine event shows it, with secrets as objects. */
 type Shown = { id: string; inputs: Record<string, unknown>; outputs: Record<string, unknown> };
 
 export interface EventReaderOptions {
@@ -44,7 +44,7 @@ export class EventReader {
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #keys = new Map<string, StackReport["keys"][number]>();
-  /** Without duplicates. A failure without a workspace is not about one of our resources. */
+  /** Without duplicates. A failure without a workspace does not concern a resource of this package. */
   readonly #failures = new Map<string, FleetFailure>();
 
   constructor(options: EventReaderOptions) {
@@ -115,14 +115,14 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks explain why the run failed. Of the others, the last only says that it failed. */
+/** Failures of webhooks explain why the run failed. Of all others, the last only says that the run failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;
   return failures.length > 1 ? failures.slice(0, -1) : failures;
 }
 
-/** How the service differs from what was last applied, as the provider's read found it; undefined if it does not. */
+/** How the service differs from what was last applied, as the provider's read found; undefined if it is the same. */
 function readDrift(after?: Shown | null): Drift | undefined {
   if (!after) return { kind: "gone", properties: [] };
   const properties = ((after.outputs["drift"] ?? []) as DriftedProperty[]).map(

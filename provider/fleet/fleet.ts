@@ -20,37 +20,37 @@ const WORKSPACES_PER_STACK = 500;
 
 /**
  * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a
- * problem found before it starts (an `ApiChatError` `invalid_config`, or an `Error` if the backend cannot be
- * reached) or if `onEvent` throws.
+ * problem found before it starts (an `ApiChatError` with the code `invalid_config`, or an `Error` if the
+ * backend cannot be reached), or if `onEvent` throws.
  */
 export interface Fleet {
   /** The prefix of each stack's name. */
   readonly name: string;
   /** The Pulumi project of the stacks. */
   readonly project: string;
-  /** The workspaces of the list, in its order. */
+  /** The workspaces, in the order of the list. */
   readonly workspaces: readonly ListedWorkspace[];
   /** All stacks, including those without workspaces. */
   readonly stacks: readonly PlacedStack[];
   /** Reports what `up` would do. Changes nothing. */
   plan(options?: UpOptions): Promise<FleetPlan>;
-  /** Deploys the list to every stack, then updates the index stack. */
+  /** Deploys each stack's part of the list, then updates the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
-  /** Records in the states of the stacks what the service returns. */
+  /** Records in each stack's state what the service returns. */
   refresh(options?: RunOptions): Promise<FleetReport>;
   /** Removes all webhooks and all stacks of the fleet. */
   destroy(options?: RunOptions): Promise<FleetReport>;
-  /** Rotates the verification key of each workspace, wave by wave; each wave is verified before the next. */
+  /** Rotates each workspace's verification key, wave by wave. Each wave is verified before the next starts. */
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: RunOptions): Promise<DriftReport>;
   /**
-   * Writes the Pulumi project of one stack into a folder, so that you can run `pulumi` on it directly. It
-   * contains secrets, so only its owner can read it. Throws `invalid_config` for an unknown stack, or if the
-   * folder has a different project.
+   * Writes the Pulumi project of one stack into a folder, so that you can run `pulumi` on it directly. The
+   * project contains secrets, so only its owner can read it. Throws `invalid_config` for an unknown stack, or
+   * if the folder contains a different project.
    */
   write(stack: string, folder: string): Promise<void>;
-  /** The bot URLs of the index stack, by workspace; empty before the first `up`. */
+  /** The bot URLs in the index stack, by workspace; empty before the first `up`. */
   botUrls(): Promise<Record<string, string>>;
 }
 

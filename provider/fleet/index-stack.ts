@@ -10,7 +10,7 @@ import type { FleetRun } from "./run.js";
 /** The outputs of the index stack, keyed by workspace. */
 export interface FleetIndex {
   botUrls: Record<string, string>;
-  /** The name of the stack that has the workspace. */
+  /** The name of the stack that contains the workspace. */
   stackOf: Record<string, string>;
 }
 
@@ -31,8 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws if the backend lacks a stack of the index: a new stack would give the workspaces new keys. An engine
- * that is killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy.
+ * Throws if the backend lacks a stack that the index lists: a new stack would give the workspaces new keys. An
+ * engine killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy of it.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -65,7 +65,7 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   throw invalidFields([{ field: "maxRemovals", text }]);
 }
 
-/** Throws if list and stacks differ: a rotation is an `up`, so it would also create and delete webhooks. */
+/** Throws if the list and the stacks differ: the `up` of a rotation would also create and delete webhooks. */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
@@ -78,7 +78,7 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   if (problems.length === 0) return;
   throw invalidConfig([
     `workspaces: ${problems.join("; ")}. A rotation may only change keys, so nothing was changed. ` +
-      "Run up first; if a workspace's up fails, leave it out of the list until that is fixed",
+      "Run up first; if up fails for a workspace, leave that workspace out of the list until it is fixed",
   ]);
 }
 

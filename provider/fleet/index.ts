@@ -28,7 +28,7 @@ export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 
 /**
  * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is
- * wrong with the definition, or else with the list.
+ * wrong with the definition or, if the definition is valid, with the list.
  */
 export async function openFleet(definition: FleetDefinition, options?: OpenFleetOptions): Promise<Fleet> {
   const fleet = await import("./fleet.js");
@@ -36,8 +36,8 @@ export async function openFleet(definition: FleetDefinition, options?: OpenFleet
 }
 
 /**
- * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config` with everything that is
- * wrong with it, each with file, line and field, and none of its values.
+ * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config` with every problem of
+ * the file, each with file, line and field, but without values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
   const list = await import("../workspace-list/index.js");

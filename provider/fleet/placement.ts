@@ -22,7 +22,7 @@ export function stackName(fleet: string, index: number, count: number): string {
 
 export const indexStackName = (fleet: string): string => `${fleet}-index`;
 
-/** The count in the name of a stack of this fleet; undefined for every other name. */
+/** The count in the name of a stack of this fleet; undefined for any other name. */
 export function countInName(fleet: string, stack: string): number | undefined {
   const [, count] = new RegExp(`^${fleet}-\\d+-of-(\\d+)$`).exec(stack) ?? [];
   return count === undefined ? undefined : Number(count);

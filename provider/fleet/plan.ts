@@ -22,7 +22,7 @@ export interface FleetPlan extends FleetReport<"plan"> {
   creates: CreateCounts;
   /** The workspaces that left the list, by name. */
   removals: string[];
-  /** `stale`: it does not match the stacks, because a run was killed before writing it. `up` updates it. */
+  /** `stale`: the index does not match the stacks, because a run was killed. `up` updates the index. */
   index: "current" | "stale";
 }
 
@@ -35,7 +35,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   const webhooks = ran.stacks.flatMap((stack) => stack.webhooks);
   const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
   const removals = [...new Set([...findRemovals(run, index), ...deleted])].toSorted();
-  // The index lacks some of them if a run was killed before it wrote the index.
+  // The index lacks some of these workspaces if a run was killed before it wrote the index.
   rejectTooManyRemovals(removals, maxRemovals);
   const { creates, failures } = await observeCreates(run, ran.stacks);
   const report = toFleetReport(run, ran, failures);
@@ -49,7 +49,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   };
 }
 
-/** Ends early after too many failures: a wrong API key fails in every workspace. */
+/** Ends early after too many failures, because a wrong API key would fail in every workspace. */
 async function observeCreates(
   run: FleetRun,
   stacks: readonly StackReport[],

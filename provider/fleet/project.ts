@@ -32,7 +32,7 @@ export async function prepareProject(fleet: ResolvedFleet): Promise<void> {
   removeStale(folder, OF_A_RUN);
 }
 
-/** Calls `work` with a folder that has the program. The folder contains secrets, and is removed afterwards. */
+/** Calls `work` with a folder that contains the program and its secrets. The folder is removed afterwards. */
 export async function withProgram<T>(
   fleet: ResolvedFleet,
   program: YamlProgram,
@@ -49,7 +49,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a whole project for use with `pulumi`. Throws `invalid_config` if the folder has a different one. */
+/** Writes a whole project for use with `pulumi`. Throws `invalid_config` if the folder has another project. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,
@@ -58,7 +58,7 @@ export async function writeProject(
   const folder = resolve(target);
   const previous = readFileIfExists(join(folder, PROJECT_FILE));
   if (previous !== undefined && !previous.startsWith(`{"name":${JSON.stringify(fleet.project)},`)) {
-    throw invalidConfig([`folder: ${folder} has a ${PROJECT_FILE} of its own; use a different folder`]);
+    throw invalidConfig([`folder: ${folder} has another project's ${PROJECT_FILE}; use a different folder`]);
   }
   makeFolders(folder);
   // Relative, so that the folder can be used in another clone.

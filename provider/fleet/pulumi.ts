@@ -22,7 +22,7 @@ export interface PulumiCall {
 
 export interface PulumiEnd {
   call: Pick<PulumiCall, "args" | "folder">;
-  /** null if a signal ended it. */
+  /** null if a signal ended the process. */
   code: number | null;
   output: string;
   errors: string;
@@ -34,7 +34,7 @@ const isWindows = process.platform === "win32";
 const START_MS = 5_000;
 
 const running = new Set<ChildProcess>();
-// No engine outlives this process. The locks of their stacks may remain.
+// No engine outlives this process, but the lock of its stack may remain.
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 /** Runs the `pulumi` on PATH until it exits. If it is not on PATH, rejects with instructions to install it. */
@@ -44,20 +44,20 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // So that Ctrl-C on the terminal reaches only this process: a second one would end the engine at once.
+    // Keeps Ctrl-C in the terminal away from the engine: a second Ctrl-C would end the engine at once.
     detached: !isWindows,
-    // On Windows, a hidden console does the same; children of a detached process would open visible ones.
+    // On Windows, a hidden console does this; children of a detached process would open visible consoles.
     windowsHide: true,
   });
-  // Listen first: a command that cannot be started has no streams, and reports this in an event.
+  // Listen first: a command that cannot be started has no streams, and reports the failure in an event.
   const ended = once(child, "close").catch(explainMissing) as Promise<[number | null]>;
   if (child.pid === undefined) await ended;
   running.add(child);
   const begun = once(child.stdout, "data");
-  // Interrupt only once, and only after the engine has begun to listen: an earlier signal would kill it.
+  // Interrupt only once, and only after the engine has begun to handle signals: an earlier one would kill it.
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
-      // Windows has no such signal: Node would kill the engine, which would leave its lock and no state.
+      // Windows has no such signal: Node would kill the engine, which would leave a lock but no new state.
       () => isWindows || child.kill("SIGINT"),
     );
   signal?.addEventListener("abort", interrupt, { once: true });
@@ -109,7 +109,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   const first = lines.findIndex((line) => line.startsWith("error: "));
   const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
   const reason = [...new Set(texts)].filter(Boolean).join("\n");
-  // A lock has no exit code of its own: the Automation API also looks for these words.
+  // A lock has no exit code of its own, so the Automation API also looks for these words.
   if (/currently locked|\[409\]/.test(reason)) {
     const stack = call.args[call.args.indexOf("--stack") + 1];
     const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${stack}`;

@@ -18,7 +18,7 @@ export interface WebhookReport {
   change: WebhookChange;
   /** Its bot URL; absent until it is registered. */
   botUrl?: string;
-  /** What a refresh found to differ; absent if nothing does. */
+  /** What a refresh found to differ; absent if nothing differs. */
   drift?: Drift;
 }
 
@@ -66,7 +66,7 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
   fleet: string;
   /** The command that ran. */
   action: Action;
-  /** The shard that ran, such as "2/4"; absent if all stacks did. */
+  /** The shard that ran, such as "2/4"; absent if all stacks were to run. */
   shard?: string;
   /** `done` only if all stacks are done and nothing failed. */
   outcome: Outcome;

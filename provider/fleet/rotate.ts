@@ -28,7 +28,7 @@ export interface RotationWave {
 /**
  * How a rotation ended: for each stack, what `up` did, and what failed in the `up` or in its verification. Contains
  * no keys. Workspaces of finished stacks have the new key. Workspaces of stacks that were not started have the old
- * key, which the receiver still accepts. For all others, run the same rotation again.
+ * key, which the receiver still accepts. For all other workspaces, run the same rotation again.
  */
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation. To continue the rotation, use the same name. */
@@ -38,10 +38,10 @@ export interface RotationReport extends FleetReport<"rotate"> {
 }
 
 /**
- * Each wave is verified at the service before the next starts. The first wave that fails is the last. Both keys
- * are accepted as long as the receiver keeps earlier ones. An interrupted rotation continues under its name.
- * Throws `invalid_config` before anything runs if the list and the stacks differ, or if `webhook` does not
- * pass the rotation to derived keys.
+ * Each wave is verified at the service before the next starts. No wave starts after a failed one. The old and
+ * the new key are both accepted as long as the receiver keeps earlier keys. To continue an interrupted
+ * rotation, run it under the same name. Throws `invalid_config` before anything runs if the list and the stacks
+ * differ, or if `webhook` does not pass the rotation to derived keys.
  */
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
@@ -61,7 +61,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
 export const unfinishedFile = ({ fleet }: Pick<FleetRun, "fleet">): string =>
   join(fleet.folder, "rotation.txt");
 
-/** The given name, the definition's, the name of an unfinished rotation, or today's date. */
+/** Returns the given name, else the definition's, else that of an unfinished rotation, else today's date. */
 function chooseRotation(run: FleetRun): string {
   const { rotation: given } = run.options;
   const [defined] = run.fleet.rotations;
@@ -83,7 +83,7 @@ function chooseRotation(run: FleetRun): string {
   throw invalidFields([{ field: "rotation", text }]);
 }
 
-/** Throws `invalid_config` if a derived key would not change. For a string, only the `up` can show this. */
+/** Throws `invalid_config` if a derived key would not change. If the key is a string, only `up` shows this. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -97,7 +97,7 @@ const NOT_ROTATED =
   "the rotation does not change the key; webhook must return a different one, " +
   "for example with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** Runs one wave after the other. Skips the rest after the first that is not done. */
+/** Runs one wave after the other. Skips all waves after the first that is not done. */
 async function runWaves(
   run: FleetRun<"rotate">,
   rotation: string,

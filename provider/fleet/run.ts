@@ -30,7 +30,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   /** Whether it runs on all stacks. A shard does not write the index stack, because shards may run at the same time. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
-  /** The arguments of the webhooks of its stacks; empty for a command without a program. */
+  /** The arguments of its stacks' webhooks; empty for a command without a program. */
   webhooks: Webhooks;
   /** Milliseconds since 1970. */
   startedAt: number;
@@ -64,7 +64,7 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, places, isWhole, existing, webhooks, startedAt, stop };
 }
 
-/** Throws if stacks of a different split exist: a workspace that changes stacks loses its live webhook. */
+/** Throws if stacks of a different split exist: a workspace moved to a new stack would lose its webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
@@ -175,7 +175,7 @@ export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, 
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the limit`);
 }
 
-/** The report of a run: the results of its stacks, and later failures, such as of the index stack. */
+/** The report of a run: the results of its stacks, and later failures, such as one of the index stack. */
 export function toFleetReport<Action extends FleetAction>(
   { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
   ran: StackResults,
@@ -192,7 +192,7 @@ export function toFleetReport<Action extends FleetAction>(
     outcome: isStopped ? "stopped" : failures.length > 0 ? "failed" : "done",
     startedAt: new Date(startedAt).toISOString(),
     seconds: (Date.now() - startedAt) / 1000,
-    // If nothing was left to do when the stop came, the run was not stopped.
+    // If nothing was left to do when the run was to stop, it counts as not stopped.
     ...(isStopped && stop.why !== undefined && { stoppedBy: stop.why }),
   };
 }

@@ -85,7 +85,7 @@ function kindOf(
   return change === "same" ? undefined : "not-deployed";
 }
 
-/** A webhook to be created that has no drift is not in the state yet, so there is nothing to check. */
+/** A webhook that is to be created and has no drift is not in the state yet, so it was not inspected. */
 function countChecked({ webhooks, failures }: StackReport): number {
   const failed = new Set(failures.map(({ workspace }) => workspace));
   return webhooks.filter(

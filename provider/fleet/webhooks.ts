@@ -25,7 +25,7 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
   return webhooks;
 }
 
-/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
+/** How many problems an error lists at most: a mistake in `webhook` may cause one for every workspace. */
 const MAX_LISTED = 5;
 
 export function rejectAny(problems: readonly string[]): void {

@@ -2,7 +2,7 @@ import { SECRET_PROPERTIES } from "../pulumi/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack, in YAML: without Node and the SDK, a stack costs the engine half as much.
+// The program of a stack, in YAML: with Node and the SDK, a stack would be twice as expensive to run.
 
 export interface YamlProgram {
   variables: Record<string, unknown>;
@@ -17,8 +17,8 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 });
 
 /**
- * `rotation` rotates random keys. Labels within the program are numbered, because YAML may read a name as
- * another type. Secrets are variables, because an error of the YAML host quotes the line of a property.
+ * `rotation` rotates random keys. Labels within the program are numbered, because YAML may not read a name as
+ * a string. Secrets are variables, because an error of the YAML host quotes the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

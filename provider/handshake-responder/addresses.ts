@@ -21,7 +21,7 @@ interface AddressParts {
   workspaces: Record<string, { path?: string | undefined } | typeof UNKNOWN> | typeof UNKNOWN;
 }
 
-/** Returns the URL to register for each workspace. A URL is unknown while a part of it is. */
+/** Returns the URL to register for each workspace. A URL is unknown while a part of it is unknown. */
 export function urlsOf({ workspaces, ...place }: AddressParts): Record<string, string> | typeof UNKNOWN {
   if (typeof workspaces === "string") return UNKNOWN;
   const base = place.publicUrl ?? originOf(place);

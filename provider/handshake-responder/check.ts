@@ -32,8 +32,8 @@ const dataDir = z
   .refine(isAbsolute, { error: folderError, abort: true })
   .refine((path) => !isWithin(path, process.cwd()), {
     error: ({ input }) =>
-      `must be outside the program's folder, got ${JSON.stringify(input)}: it holds keys and messages, ` +
-      "and would be committed or published with the program; name another one, such as /var/lib/apichat",
+      `must be outside the program's folder, got ${JSON.stringify(input)}: the keys and messages in it ` +
+      "would be committed or published with the program; name another folder, such as /var/lib/apichat",
   });
 
 const PUBLIC_URL = "https://tunnel.example";

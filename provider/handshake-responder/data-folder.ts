@@ -41,7 +41,7 @@ function realPathOf(path: string): string {
 
 /**
  * Throws `invalid_config` if the folder contains other files, and `conflict` if it belongs to another stack.
- * The folder of another resource of the stack is accepted, because that may be the previous name.
+ * The folder of another resource of the stack is accepted: it may be this resource's, under its previous name.
  */
 export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -59,7 +59,7 @@ export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessSt
     const whose = owner === undefined ? "a responder without a stack" : `the stack ${stackKeyOf(owner)}`;
     throw dataDirError(
       "conflict",
-      `but ${dataDir} belongs to ${whose}; choose a new one, or remove that one if nothing needs it any more`,
+      `but ${dataDir} belongs to ${whose}; choose a new one, or remove this one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);
@@ -111,8 +111,8 @@ export function configuredPort(dataDir: string): number | undefined {
 }
 
 /**
- * Keeps deliveries that were acknowledged but not forwarded, and the record of their owner. Returns a warning
- * if deliveries are kept, or if the folder belongs to another responder, which is left unchanged.
+ * Removes our files, but keeps deliveries that were acknowledged but not forwarded, and the record of their
+ * owner. Returns a warning if any are kept. Leaves another responder's folder unchanged, with a warning.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
@@ -134,8 +134,8 @@ function describeKept(dataDir: string, count: number | undefined): string {
   const counted = count === 1 ? "1 delivery was" : `${count} deliveries were`;
   const what = count === undefined ? "deliveries may not have been forwarded" : `${counted} not forwarded`;
   return (
-    `${what}: kept in ${dataDir}. To see them: ${commandLine()} responder deliveries --data-dir ` +
-    `${dataDir}, or dead-letters. ` +
+    `${what}: kept in ${dataDir}. To see them, run ${commandLine()} responder deliveries --data-dir ` +
+    `${dataDir}, or responder dead-letters with the same option. ` +
     "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

@@ -118,7 +118,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 
 /**
  * Returns the alias of the process for an alias of its component. The engine passes aliases on only if the
- * component itself is new, which it no longer is after a failed `up` without the alias.
+ * component itself is new; after a failed `up` without the alias, it no longer is.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
@@ -154,7 +154,7 @@ function organizationName(): string {
   }
 }
 
-/** Its ID is the address at which the process was started, which previews of an update know. */
+/** Its ID is the address at which the process was started. Previews of an update know this ID. */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;

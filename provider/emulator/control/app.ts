@@ -27,7 +27,7 @@ export function createControl(
   const app: App = new Hono();
   app.onError((error, context) => respondError(context, error));
   app.notFound((context) =>
-    respondError(context, new HttpError(404, "there is no such route; the docs list them")),
+    respondError(context, new HttpError(404, "there is no such route; the docs list all routes")),
   );
   app.get("/", (context) => context.redirect(PAGE_PATH));
   app.get("/_emulator", (context) => context.redirect(PAGE_PATH));
@@ -39,11 +39,11 @@ export function createControl(
   if (settings.token !== undefined) addToken(app, settings.token);
   addPage(app);
   app.route("/_emulator", createApi(state));
-  // Without replacing the program's global Request and Response.
+  // The program's global Request and Response must not be replaced.
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
-/** They need no token, because the recipients of the built-in flows' replies load them. */
+/** Sample files need no token, because whoever receives a built-in flow's reply loads them. */
 function addSamples(app: App): void {
   for (const { file, contentType, bytes } of Object.values(samples)) {
     const headers = { "content-type": contentType, "x-content-type-options": "nosniff" };
@@ -53,8 +53,8 @@ function addSamples(app: App): void {
 
 /**
  * Rejects requests that have neither the token nor the page's cookie. Opening the page with a valid `?token=`
- * sets the cookie and redirects to the same address without the token, so that it does not stay in the
- * browser history.
+ * sets the cookie and redirects to the same address without the token, so that the token does not stay in
+ * the browser history.
  */
 function addToken(app: App, token: string): void {
   // The cookie differs from the token, and stays the same after a restart.
@@ -97,7 +97,7 @@ function respondError(context: Context, error: Error): Response {
   return Response.json(body, { status: httpStatus, headers: { ...NOT_CACHED, ...headers } });
 }
 
-/** `unavailable` is not our failure: a fault may close the connection to the bot. */
+/** `unavailable` is not a bug of the emulator: an injected fault may close the connection to the bot. */
 const STATUSES: Partial<Record<ApiChatError["code"], number>> = { invalid_config: 422, unavailable: 502 };
 
 function toHttpError(error: Error): HttpError {
@@ -107,7 +107,7 @@ function toHttpError(error: Error): HttpError {
   return new HttpError(500, `the emulator failed: ${error.message}`);
 }
 
-/** Media may come from anywhere, everything else only from here, and text never becomes markup. */
+/** Media may come from any origin, everything else only from this one, and text never becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -131,8 +131,8 @@ const HEADERS = {
 };
 
 /**
- * In the package, or in `dist/` if the sources run. The sources also have an index.html, but nothing that a
- * browser can run.
+ * The page is in the package, or in `dist/` if the sources are run directly. The sources also contain an
+ * index.html, but no script that a browser can run.
  */
 const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),

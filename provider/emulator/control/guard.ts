@@ -7,8 +7,8 @@ import type { Settings } from "../options.js";
 export const PAGE_PATH = "/_emulator/";
 
 /**
- * Throws an HttpError for requests that a foreign web page can cause: by DNS rebinding, or from a
- * different origin.
+ * Throws an HttpError for requests that another site's web page can cause, by DNS rebinding or from its own
+ * origin.
  */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
@@ -26,7 +26,7 @@ export function assertSameOrigin(settings: Settings, incoming: IncomingMessage):
 function isOwnHost({ host: listening }: Settings, { socket }: IncomingMessage, host: string): boolean {
   const url = URL.parse(`http://${host}`);
   if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
-  // The host names of other addresses are unknown; the token protects them.
+  // The host names of a non-loopback address are unknown; there, the token protects the emulator.
   if (!isLoopback(listening)) return true;
   return isLoopback(url.hostname) && Number(url.port || 80) === socket.localPort;
 }

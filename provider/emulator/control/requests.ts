@@ -16,8 +16,8 @@ export type ControlApp = Hono<ControlEnv>;
 export type ControlContext = Context<ControlEnv>;
 
 /**
- * Returns the body as a string, which may be empty. Throws an HttpError if it is too large, or not sent as
- * JSON: a page on a different site can send some other types without a preflight.
+ * Returns the body as a string, which may be empty. Throws an HttpError if it is too large, or is not JSON by
+ * its content type, because a page on a different site can send some other types without a preflight.
  */
 export async function readText({ env, req }: ControlContext): Promise<string> {
   const text = await readBody(env.incoming);
@@ -28,7 +28,7 @@ export async function readText({ env, req }: ControlContext): Promise<string> {
   return text;
 }
 
-/** Parses the JSON body; a missing one is an empty object. The error names fields but contains no values. */
+/** Parses the JSON body; no body means an empty object. The error names fields but contains no values. */
 export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
   return parseOptions("body", schema, parseJsonBody((await readText(context)) || "{}"));
 }

@@ -159,7 +159,7 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
-/** Parses the string itself, so that a conversation id beyond the safe integers keeps its digits. */
+/** Takes the unparsed string, so that a conversation id beyond the safe integers keeps its digits. */
 function parseReply(text: string): KnownOutbound["message"] {
   try {
     const parsed = parseSentOutbound(withDefaults(text));
@@ -174,7 +174,7 @@ function parseReply(text: string): KnownOutbound["message"] {
   );
 }
 
-/** Adds the fields that are the same in every reply. If JSON has a field twice, the last one counts. */
+/** Adds the fields that are the same in every reply. If the text has one too, the text's value applies. */
 const withDefaults = (text: string): string =>
   text.replace(/^\s*\{(?=\s*")/, '{"message_type":"outgoing","private":false,');
 
@@ -249,19 +249,19 @@ function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
 const listConversations = (workspaces: Iterable<WorkspaceState>): Conversation[] =>
   [...workspaces].flatMap(({ conversations }) => [...conversations.values()]);
 
-/** How much may wait for a slow client. Beyond that, its connection is closed, and it must reconnect. */
+/** How many bytes may wait for a slow client. If more wait, it is disconnected, and must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
 const HEARTBEAT_MS = 15_000;
 
 /**
  * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls
- * behind. hono's streamSSE does not limit how much waits, so it is not used.
+ * behind. hono's streamSSE is not used, because it does not limit how many bytes wait for the client.
  */
 function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
-  // hono handles HEAD as GET: the stream would have no reader.
+  // hono handles HEAD as GET, but nobody would read the stream.
   if (req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
-  // The last header stops proxies from buffering.
+  // `x-accel-buffering` stops proxies from buffering.
   const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no", ...NOT_CACHED };
   outgoing.writeHead(200, headers);
   const write = (text: string): void => {

@@ -3,9 +3,9 @@ import type { SwitchSettings } from "../open-point-options.js";
 import type { Change, ConversationRecord, DeliveryRecord, MessageRecord, WorkspaceState } from "../state.js";
 
 /*
- * The JSON of the control API, for emulator, page and command line: the records of state.ts, the rules of
- * faults.ts, and the shapes below. Secrets (API keys, verification keys, tokens, signatures, query values of
- * URLs) are masked without `?reveal=true`.
+ * The JSON of the control API, for the emulator, the page and the command line: the records of state.ts, the
+ * rules of faults.ts, and the shapes below. Secrets (API keys, verification keys, tokens, signatures, query
+ * values of URLs) are masked unless the request has `?reveal=true`.
  */
 
 /** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
@@ -25,7 +25,7 @@ export interface WorkspaceView extends Pick<
   flows: string[];
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
-  /** Address of its bot (section 4.2). */
+  /** Address of the workspace's bot (section 4.2). */
   botUrl: string;
   /** The registered webhook; null if there is none. */
   registration: WebhookConfiguration | null;
@@ -58,7 +58,7 @@ export interface ReplyAnswer {
 
 /** The control API's error response. */
 export interface ControlError {
-  /** What was wrong with the request, for people. Programs use the HTTP status. */
+  /** What was wrong with the request, as text for people. Programs should use the HTTP status. */
   error: {
     /** One line for people. */
     message: string;

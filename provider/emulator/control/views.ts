@@ -82,7 +82,7 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
 }
 
 /**
- * Masks secret headers and fields, and the keys of the workspace anywhere, because an endpoint may
+ * Masks secret headers and fields, and the workspace's keys wherever they occur, because an endpoint may
  * echo them.
  */
 function maskRecord<Shown extends { workspace: string | null }>(
@@ -91,7 +91,7 @@ function maskRecord<Shown extends { workspace: string | null }>(
 ): Shown {
   const workspace = directory.get(record.workspace ?? "");
   const redact = workspace === undefined ? undefined : redactorOf(workspace);
-  // Wrong keys are masked too.
+  // The header of the flow API key is masked even if the key is wrong.
   const keyHeader = typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization";
   const mask = (field: string, value: unknown): unknown => {
     if (typeof value === "object") {
@@ -104,7 +104,7 @@ function maskRecord<Shown extends { workspace: string | null }>(
   return JSON.parse(JSON.stringify(record, mask)) as Shown;
 }
 
-/** The last redactor of each workspace: creating one takes much longer than masking a record. */
+/** Keeps each workspace's last redactor, because creating one takes much longer than masking a record. */
 const redactors = new WeakMap<WorkspaceState, { secrets: string; redact: Redact }>();
 
 function redactorOf(workspace: WorkspaceState): Redact {

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejection, or an interruption by the emulator's end, is a verdict, not an error. */
+/** See `Workspace.deliver`. A rejection, or closing the emulator, leads to a verdict, not an error. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -104,8 +104,8 @@ function serializeMessage(message: OutboundMessage): string {
 }
 
 /**
- * Sends a delivery again, with the same bytes and the same signature, after the other deliveries of its
- * conversation, to the URL that is registered now. Returns the new, pending record. Throws `invalid_config` if
+ * Sends a delivery again to the URL that is registered now, with the same bytes and the same signature, after
+ * the other deliveries of its conversation. Returns the new, pending record. Throws `invalid_config` if
  * no webhook accepts deliveries, there is no signature to repeat yet, or the conversation is gone.
  */
 export function resendDelivery(
@@ -116,7 +116,7 @@ export function resendDelivery(
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
   if (Object.keys(delivery.request.headers).length === 0) {
-    throw invalidOption(`resend: delivery ${delivery.id} has not been sent: it has no signature to repeat`);
+    throw invalidOption(`resend: delivery ${delivery.id} has not been sent, so it has no signature yet`);
   }
   requireUrl(state, workspace, "resend");
   const place = { state, workspace, conversation };
@@ -180,7 +180,7 @@ async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const at = new Date().toISOString();
   const begun = performance.now();
   const result = await send(job, fault);
-  // The attempt was interrupted, so whether the endpoint accepted it is unknown.
+  // The attempt was interrupted, so it is unknown whether the endpoint accepted the delivery.
   if (conversation.queue.ended.aborted) return;
   const durationMs = performance.now() - begun;
   const reason = judgeResponse(result, state.settings.deliveryResponse);
@@ -221,7 +221,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
 
-/** Returns why a response does not mean that the delivery was accepted; empty if it does. */
+/** Returns why the delivery does not count as accepted; empty if it does. */
 function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
   if ("reason" in result) return result.reason;
   const { status } = result;
@@ -229,7 +229,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
 }
 
-/** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */
+/** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,

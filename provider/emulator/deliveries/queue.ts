@@ -1,6 +1,6 @@
 import { pause } from "../service/outgoing.js";
 
-/** How the turn of a delivery ends: it is done, or must follow the next delivery. */
+/** How the turn of a delivery ends: the delivery is done, or must follow the next one. */
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {
@@ -9,7 +9,7 @@ interface Turn {
   finish: () => void;
 }
 
-/** How long to wait for a next delivery, if one must follow it, in milliseconds. */
+/** How long a delivery waits for a next one that it must follow, in milliseconds. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */
@@ -31,7 +31,7 @@ export class ConversationQueue {
     await this.#work;
   }
 
-  /** Adds a delivery, which must itself check `ended`. Resolves when it is done; never rejects. */
+  /** Adds a delivery; `perform` must check `ended`. Resolves when the delivery is done; never rejects. */
   deliver(perform: Turn["perform"]): Promise<void> {
     const { promise, resolve: finish } = Promise.withResolvers<void>();
     this.#waiting.push({ perform, finish });
@@ -63,7 +63,7 @@ async function takeTurn({ perform, finish }: Turn, again: boolean): Promise<Turn
   try {
     if ((await perform(again)) === "after-next") return "after-next";
   } catch (error) {
-    // A bug in the emulator or a listener must not stop the deliveries behind it.
+    // A bug in the emulator or a listener must not stop the deliveries that are still waiting.
     process.emitWarning(error instanceof Error ? error : String(error));
   }
   finish();

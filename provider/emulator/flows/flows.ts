@@ -70,7 +70,7 @@ function echo({ message }: FlowContext): FlowReply[] {
   return [{ type: "text", text: pressed ? `You pressed ${message.content}` : message.content }];
 }
 
-/** Replies to everything with a button template; its buttons lead to the other six kinds. */
+/** Replies with a button template, and to each of its buttons with one of the other six kinds. */
 function menu({ message, samples }: FlowContext, defaultAction: Reading<"defaultAction">): FlowReply[] {
   const payload = "submitted_values" in message ? message.submitted_values[0].payload : "";
   const media = MEDIA_KINDS.find((kind) => kind === payload);
@@ -99,7 +99,7 @@ function makeCarousel(samples: FlowContext["samples"], defaultAction: Reading<"d
   };
 }
 
-/** The specification does not define `default_action`: the reading `url` is a guess. */
+/** The specification does not define `default_action`, so the reading `url` is a guess. */
 function makeCard(
   number: number,
   { image, file }: FlowContext["samples"],

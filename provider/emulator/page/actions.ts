@@ -17,13 +17,13 @@ export function choose(scope: Scope): void {
   void attempt(load);
 }
 
-/** Shows a delivery of the chosen workspace in the wire panel, even if later ones have displaced it there. */
+/** Shows a delivery of the chosen workspace in the wire panel, even if later deliveries have displaced it. */
 export async function showDelivery(id: string): Promise<void> {
   if (!data.value.exchanges.has(id)) {
     const delivery = await read<DeliveryRecord>(["deliveries", id]);
     data.value = applyEvents(data.value, [{ type: "delivery", delivery }]);
   }
-  // After the delivery has been drawn.
+  // Waits until the delivery has been drawn.
   requestAnimationFrame(() => {
     const exchange = document.querySelector<HTMLDetailsElement>(`#${id}`);
     if (exchange === null) return;
@@ -49,7 +49,7 @@ export function adoptBegun(): void {
 
 const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
-/** What the form sends: a text, or the URL of a medium. */
+/** What the form sends: a text, or the URL of a media file. */
 export interface Draft {
   kind: "text" | MediaKind;
   content: string;

@@ -11,7 +11,7 @@ function routeOf(segments: readonly string[], query?: Query): string {
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** The address of what the page shows: with secrets masked unless they are revealed. */
+/** The address of a route whose data the page shows. Its secrets are masked unless they are revealed. */
 export const shownRouteOf = (segments: readonly string[], query?: Query): string =>
   routeOf(segments, { ...query, ...(revealed.value && { reveal: "true" }) });
 
@@ -19,7 +19,7 @@ export const shownRouteOf = (segments: readonly string[], query?: Query): string
 export const read = <Answer>(segments: readonly string[], query?: Query): Promise<Answer> =>
   request<Answer>("GET", shownRouteOf(segments, query), null);
 
-/** Sends a change to the control API. A string is sent unchanged: it is JSON, which may have unsafe integers. */
+/** Sends a change to the control API. A string is sent unchanged: JSON that may contain unsafe integers. */
 export function send<Answer>(
   method: "POST" | "PATCH" | "DELETE",
   segments: readonly string[],

@@ -26,10 +26,10 @@ export interface Data {
   faults: readonly FaultView[];
 }
 
-/** How many messages are kept: the page may stay open for days. */
+/** How many messages are kept. There is a limit because the page may stay open for days. */
 const MAX_MESSAGES = 3000;
 
-/** How many exchanges are kept: the newest. More would make the page slow. */
+/** How many of the newest exchanges are kept. More would make the page slow. */
 export const MAX_EXCHANGES = 200;
 
 export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
@@ -38,8 +38,8 @@ export function emptyData(scope: Scope = { workspace: null, conversation: null }
 }
 
 /**
- * Returns the page's data after these events. Applying an event twice does no harm. Removals are not applied:
- * everything is loaded again.
+ * Returns the page's data after these events. Applying an event twice does no harm. Removals are not applied,
+ * because everything is then loaded again.
  */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
   let { faults } = data;

@@ -12,7 +12,7 @@ export function dismiss(text: string): void {
   errors.value = errors.value.filter((other) => other !== text);
 }
 
-/** Runs the action of a control and shows its failure. Returns whether it succeeded. */
+/** Runs the action of a button or other control. If it fails, shows its error. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();

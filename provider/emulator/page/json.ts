@@ -6,7 +6,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A string, an empty object or list, a bracket, a comma, a colon, a number or a word, and whitespace around it. */
+/** A string, an empty object or list, a bracket, comma, colon, number or word, with any whitespace around it. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
 /** Without a limit, a body that consists only of brackets would grow with the square of its length. */
@@ -16,8 +16,8 @@ const MAX_DEPTH = 20;
 const MAX_CHARACTERS = 100_000;
 
 /**
- * Writes a JSON object or list with a line for each entry; returns any other or longer text unchanged. Keeps every
- * token as it was written: escapes, digits, order of keys.
+ * Writes a JSON object or list with a line for each entry. Returns other text, or text that is too long,
+ * unchanged. Keeps every token as it was written: escapes, digits, order of keys.
  */
 export function indentJson(text: string): string {
   if (text.length > MAX_CHARACTERS || !/^\s*[{[]/.test(text) || parseJson(text) === undefined) return text;

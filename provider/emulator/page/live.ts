@@ -16,7 +16,7 @@ let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let gathered: EmulatorEvent[] = [];
 
-/** The events since the latest load began: its responses may be older. Undefined if nothing is being loaded. */
+/** The events since the latest load began; its responses may be older. Undefined if nothing is loading. */
 let meanwhile: EmulatorEvent[] | undefined;
 
 /** Opens the live stream in place of the current one. Whenever the stream opens, everything is loaded again. */
@@ -78,7 +78,7 @@ export async function load(): Promise<void> {
     const talk = conversations.find(({ id }) => id === chosen.conversation);
     const scope = { workspace: place, conversation: talk?.id ?? null };
     const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
-    // A later load takes precedence: it reads everything again.
+    // A later load takes precedence, because it reads everything again.
     if (meanwhile !== arrived) return;
     const known: Data = {
       scope,

@@ -18,7 +18,7 @@ export interface HttpResponse {
   status: number;
   headers?: Record<string, string>;
   body: string;
-  /** Whether the connection ends without a response, or in the middle of the body. */
+  /** Set if the connection ends without a response (`closed`) or in the middle of the body (`truncated`). */
   cut?: "closed" | "truncated";
 }
 
@@ -34,7 +34,7 @@ interface Call {
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns the operation that a request with this body calls, and completes its record. May throw an HttpError. */
+/** Returns the operation that the request calls; completes the request's record. May throw an HttpError. */
 export type Identify = (
   state: EmulatorState,
   request: HttpRequest,
@@ -43,8 +43,8 @@ export type Identify = (
 ) => Call;
 
 /**
- * Responds to one request to the service, with its fault and `errorShape` applied. Publishes its record before
- * the response is sent.
+ * Responds to one request to the service. Applies the matching fault and `errorShape`. Publishes the record of
+ * the request before the response is sent.
  */
 export async function respondRecorded(
   state: EmulatorState,
@@ -106,7 +106,7 @@ function countWithinRate(workspace: WorkspaceState, requestsPerSecond: number | 
   const [oldest = now] = recent;
   if (recent.length >= requestsPerSecond) {
     const seconds = Math.ceil((oldest + SECOND_MS - now) / SECOND_MS);
-    throw new HttpError(429, `more than ${requestsPerSecond} requests of this workspace in a second`, {
+    throw new HttpError(429, `more than ${requestsPerSecond} requests to this workspace in a second`, {
       headers: { "retry-after": String(Math.max(1, seconds)) },
     });
   }
@@ -125,7 +125,7 @@ async function catchErrors(
   }
 }
 
-/** The specification defines neither headers nor body of an error (section 7). */
+/** The specification defines neither the headers nor the body of an error (section 7). */
 function writeError(
   shape: Reading<"errorShape">,
   { httpStatus: status, headers, message, fields }: HttpError,

@@ -30,7 +30,7 @@ const makeChallenge: Record<Settings["challenge"], () => string> = {
   long: () => randomBytes(768).toString("base64"),
 };
 
-/** Performs and records one handshake (section 6.1). A failed one is a verdict, not an error. */
+/** Performs and records one handshake (section 6.1). A failed handshake is a verdict, not an error. */
 export async function performHandshake(
   state: EmulatorState,
   workspace: WorkspaceState,

@@ -10,7 +10,7 @@ import type { EmulatorState, RecordedRequest } from "../state.js";
 import { respondRecorded, toJson, type HttpResponse, type Identify } from "./exchange.js";
 import { toStrings } from "./outgoing.js";
 
-/** Longer than clients keep an idle connection, so that none is closed while they send. */
+/** Longer than clients keep an idle connection, so that no connection is closed while a client sends. */
 const KEEP_ALIVE_MS = 60_000;
 
 /** Returns the requested URL. A client behind a proxy sends the absolute form; "*" and the like become the root. */
@@ -20,10 +20,10 @@ export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
 }
 
 /**
- * Returns one of the two interfaces of the service. On loopback it is guarded: the keys of a test are not
- * secret, so a web page could read and change a registration with them. On other addresses it is as open as
- * the service's. Does not use hono: connections are cut on purpose here, and creating and reading a Response
- * would cost a third of the requests per second.
+ * Returns one of the two interfaces of the service. On loopback it is guarded: a test's keys are not secret,
+ * so a web page could use them to read and change a registration. On other addresses it is as open as the
+ * real service. Does not use hono, because connections are cut on purpose here, and because creating and
+ * reading a Response would reduce the requests per second by a third.
  */
 export function createService(
   state: EmulatorState,
@@ -38,7 +38,7 @@ export function createService(
       const request = { method, address: requestUrlOf(incoming), headers: toStrings(headers), body };
       send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
-      // Unless the guard rejected it: the client disconnected, the emulator is closing, or this is our bug.
+      // Unless the guard rejected the request, the client left, the emulator is closing, or this is a bug.
       const text = error instanceof Error ? error.message : String(error);
       const [status, message] =
         error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];
@@ -49,7 +49,7 @@ export function createService(
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the whole body, or the error if it is too large. Rejects if the client disconnects. */
+/** Returns the whole body, or an error if the body is too large. Rejects if the client disconnects. */
 export async function readBody(incoming: IncomingMessage): Promise<string | HttpError> {
   const body = await fromIncomingMessage(incoming).readBody(BODY_LIMIT_BYTES);
   if (typeof body !== "string") return utf8.decode(body);

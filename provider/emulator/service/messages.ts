@@ -16,7 +16,7 @@ import type { EmulatorState, MessageRecord, WorkspaceState } from "../state.js";
 import type { Reading } from "../open-point-options.js";
 import { toJson, type HttpRequest, type HttpResponse, type Identify } from "./exchange.js";
 
-/** Identifies a message to the bot host (section 4.2). Checks address, method, key, and only then the body. */
+/** Identifies a message to `bot_url` (section 4.2): checks its address, method and key, and then its body. */
 export const identifyMessage: Identify = (state, request, record, text) => {
   const workspace = findBot(state, request.address);
   record.workspace = workspace.name;
@@ -87,7 +87,7 @@ function readMessage(body: object, senderFields: Reading<"senderFields">): Inbou
   return message;
 }
 
-/** Returns the schema of the operation: the six differ only by body. */
+/** Returns the schema of the operation: only the body distinguishes the six operations. */
 function shapeOf(body: object): z.ZodType<InboundMessage> {
   const kind = inboundKindOf(body);
   if (kind !== undefined) return inboundShapes[kind];
@@ -96,7 +96,7 @@ function shapeOf(body: object): z.ZodType<InboundMessage> {
     throw rejectFields({ event: ['must be "message_created" or "message_postback"'] });
   }
   const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
-  // Without a first entry, all four schemas report the same problems.
+  // Without a first entry, all four media schemas report the same problems.
   if (typeof first !== "object" || first === null) return inboundShapes.image;
   throw rejectFields({ "attachments.0.file_type": ['must be "image", "audio", "video" or "file"'] });
 }

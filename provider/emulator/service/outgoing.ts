@@ -5,7 +5,7 @@ import type { Dispatcher } from "undici";
 import { sleep } from "../../lib/abort.js";
 import { connectionCode, postOnce, PostError, type PostOptions } from "../../lib/post.js";
 
-/** Headers and body of one direction. */
+/** The headers and the body that were sent in one direction. */
 export interface HttpMessage {
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -63,7 +63,7 @@ export async function post(
 export const toStrings = (headers: IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
-/** A body to be cut has the `content-length` of the whole, and ends with an error after its first part. */
+/** A body to be cut is sent with the whole body's `content-length`, and ends with an error at `cutAt`. */
 function framePost(
   { headers: given, body, cutAt }: OutgoingRequest,
   userAgent: string,

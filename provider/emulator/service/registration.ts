@@ -28,8 +28,8 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
 };
 
 /**
- * Identifies an action of the registration interface (section 4.1). Checks address, method, action, key, and
- * only then the rest of the body.
+ * Identifies an action of the registration interface (section 4.1). Checks the address, the method, the
+ * action and the key, and only then the rest of the body.
  */
 export const identifyAction: Identify = (state, request, record, text) => {
   const [action, ...more] = request.address.searchParams.getAll("action");
