@@ -14,7 +14,7 @@ export interface Applied {
   echoUrl?: string;
   /** Digest of the key as the service returns it, if it masks the key. */
   echoKey?: string;
-  /** URLs of unconfirmed set-webhook calls that may have taken effect. They also count as ours. */
+  /** URLs of unconfirmed set-webhook calls that may have taken effect. A webhook with one of them is also ours. */
   attempted?: string[];
   /** The webhook was already registered, and this resource has written nothing since. */
   adopted?: boolean;
