@@ -32,7 +32,7 @@ const requireVersion = (state: ProcessState): void =>
 export class ResponderLifecycle {
   /** The folder that the program declares for each resource. */
   readonly #folders = new Map<string, string>();
-  /** For each folder, the port of the process that this run stopped there: its replacement uses it again. */
+  /** For each folder, the port of the process that this run stopped there: its replacement uses the same one. */
   readonly #ports = new Map<string, number>();
 
   async check(

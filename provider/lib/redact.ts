@@ -62,8 +62,8 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 }
 
 /**
- * Creates a function that redacts secrets in a text, also if they are in upper or lower case there, or encoded as
- * JSON, URL, form, base64, base64url or hex. Its first call prepares the search, because most operations need none.
+ * Creates a function that redacts secrets in a text, even if they are in upper or lower case, or encoded as JSON,
+ * URL, form, base64, base64url or hex. Its first call prepares the search, because most operations need none.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The base64 of the bytes, and the part of it that only they determine at each offset in longer data. */
+/** The base64 of the bytes; also, for each offset in longer data, the part that depends only on these bytes. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // The log of a process that was killed or still runs. Closing a writable connection would move it into
-      // the file, even into one that is rejected.
+      // A process that was killed or still runs has left a log. Closing a writable connection would move the
+      // log into the file, even if the file is then rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();

@@ -40,7 +40,7 @@ export function formatUrl(url: string): string {
   return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
 }
 
-/** Hides the query values of a URL that the service returned, for states and previews. */
+/** For states and previews: hides the query values of a URL that the service returned. */
 export const hideQuery = (url: string): string => (url.includes("?") ? formatUrl(url) : url);
 
 /** Whether a URL has a query or is not known yet. */
@@ -109,7 +109,7 @@ function acceptedUrl(value: string): string | undefined {
   return undefined;
 }
 
-/** Returns a warning, to print after the URL's name, if the URL leaves this machine without encryption. */
+/** Returns a warning, to print after the URL's name, if its requests leave this machine without encryption. */
 export const warningOfUrl = (url: string): string | undefined =>
   isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 

@@ -45,7 +45,7 @@ export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
 ];
 
 /**
- * The names of changed inputs. A changed provider never replaces its resources. Only our names are compared: at
+ * The names of changed inputs. A changed provider never replaces its resources. Only these names are compared: at
  * the first `up` after a move from the dynamic provider, `olds` holds that provider's inputs.
  */
 export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>

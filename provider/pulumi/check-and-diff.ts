@@ -26,7 +26,7 @@ export interface DiffResult {
 /** The input in which the dynamic provider's classes store its source. */
 const SOURCE = "__provider";
 
-/** A state that the plugin wrote has no source. Without a source, the engine cannot refresh or destroy. */
+/** A state that the plugin wrote has no source, but the engine needs one to refresh or destroy the resource. */
 export const missingSource = (state: object, inputs: object): string[] =>
   SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 

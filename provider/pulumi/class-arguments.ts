@@ -16,7 +16,7 @@ export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "Res
 
 /**
  * The properties of a resource for the SDK: its arguments, with the secret ones marked. The SDK creates an
- * output for each name, so names that only check or create sets are listed as undefined.
+ * output for each name, so outputs that only check or create set are listed as undefined.
  */
 export function toProperties(
   type: keyof typeof INPUTS,

@@ -89,7 +89,7 @@ export function guardDynamic<L extends Lifecycle>(
 
 /**
  * For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition to the engine's message;
- * this shortens it to one line, such as "ApiChatError: acme: unauthorized".
+ * this shortens that to one line, such as "ApiChatError: acme: unauthorized".
  */
 function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   const named = error.with({ subject: name });

@@ -9,7 +9,7 @@ import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
 
-/** How many rejections of the key end a command, which, unlike `up`, does not deploy the endpoint itself. */
+/** A command gives up after this many rejections of the key: unlike `up`, it does not deploy the endpoint. */
 const REJECTED_ROUNDS = 3;
 
 /** Registers a webhook as the resource does. */

@@ -23,7 +23,7 @@ export interface TryHandshakeOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
+/** Takes four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
 /** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */

@@ -19,7 +19,7 @@ const MIN_SEED_BYTES = 32;
 const MIN_DISTINCT_CHARACTERS = 10;
 const DERIVED_BYTES = 32;
 
-/** The first line of the info string (RFC 5869, section 3.2). A different derivation requires a new line. */
+/** The first line of the info string (RFC 5869, section 3.2). A different derivation requires a different one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
 /** When this many subjects are cached, the cache is cleared, so that requests cannot fill the memory. */
@@ -30,7 +30,7 @@ const SUBJECTS_KEPT = 16_384;
  * the `keys` of a `VerificationKey` with `derivedFrom`, so an endpoint needs only one secret for any number
  * of workspaces.
  *
- * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without
+ * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt: 32 bytes, in base64url without
  * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
  * rotation, joined by line feeds.
  *

@@ -46,7 +46,7 @@ function findInBody(text: string): ReceivedHandshake | undefined {
 }
 
 function readForm(text: string): ParameterReader {
-  // Pairs without "=" contain no parameter, and many of them would take URLSearchParams quadratic time.
+  // Pairs without "=" contain no parameter. With many of them, URLSearchParams would take quadratic time.
   const pairs = text.split("&").filter((pair) => pair.includes("="));
   const parameters = new URLSearchParams(pairs.join("&"));
   return (name) => parameters.get(name);

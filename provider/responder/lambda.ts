@@ -22,7 +22,7 @@ export interface LambdaHttpEvent {
   httpMethod?: string | undefined;
   /** Format 1.0: the path. A REST API omits the stage. */
   path?: string | undefined;
-  /** Format 1.0: the query, with the last value of repeated names. */
+  /** Format 1.0: the query, with only the last value of a repeated name. */
   queryStringParameters?: Values;
   /** Format 1.0: the query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;

@@ -182,7 +182,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a configuration file: JSON with the shape of {@link FileConfig}, with paths relative to its folder.
+ * Reads a configuration file: JSON with the shape of {@link FileConfig}; paths are relative to the file's folder.
  * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {

@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Sends one request. Returns undefined if that responder is gone. Throws if it responds with an error. */
+/** Returns the response to one request, or undefined if that responder is gone. Throws if it rejects the request. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,

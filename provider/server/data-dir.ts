@@ -17,10 +17,10 @@ const instanceShape = z.object({
   /** Identifies this start: passed by the starter, or generated. */
   instance: z.string(),
   pid: z.int(),
-  /** Where it listens for the service. */
+  /** Where the responder listens for the service. */
   host: z.string(),
   port: z.int(),
-  /** Where it listens for its control interface, on 127.0.0.1. */
+  /** The port of its control interface, on 127.0.0.1. */
   controlPort: z.int(),
   /** The secret that the control interface requires. */
   token: z.string(),
@@ -47,8 +47,8 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a folder, and creates it if it is missing. When the process ends for any reason, the system releases the
- * lock. Throws `conflict` if another process holds the folder, `invalid_config` if it cannot be created or written to.
+ * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends for any
+ * reason. Throws `conflict` if another process holds the folder, `invalid_config` if nothing can be written to it.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);

@@ -58,7 +58,7 @@ export const messageOfError = (error: unknown): string =>
 /** The size at which a log file is rotated, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
 
-/** Writes to a file that only its owner can read. When the file is full, it is renamed to `<file>.1`. */
+/** Writes to a file that only its owner can read. A full file is renamed to `<file>.1`, replacing any previous one. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
   let size = fileSize(file);
   if (size > 0) chmodSync(file, 0o600);

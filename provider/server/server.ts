@@ -18,7 +18,7 @@ import { openSpool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start for its starter. If given, the log goes to `responder.log` in the data folder. */
+  /** Identifies this start for its starter. If set, the log is `responder.log` in the data folder, else stderr. */
   instance?: string | undefined;
   /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;

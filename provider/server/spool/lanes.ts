@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** The most that one workspace gets, which is also never more than half of the free attempts. */
+  /** The maximum for one workspace, which also never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }
