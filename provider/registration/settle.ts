@@ -26,7 +26,7 @@ export interface Uncertain {
 }
 
 /**
- * Reads the registration once after set-webhook failed. Returns it if the call took effect and only its
+ * After a failed set-webhook, reads the registration once. Returns it if the call took effect and only its
  * response was lost. Throws the failure if the webhook is certainly not registered.
  */
 export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {

@@ -186,7 +186,7 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
   [DELIVERY_ID_HEADER, id],
 ];
 
-/** How much of a response's body, which is not used, is read. A longer body closes the connection. */
+/** How much is read of a response's body, which is not used. A longer body closes the connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /** Does not follow a redirect. Uses the status even if the body of the response never ends. Never rejects. */

@@ -90,7 +90,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const forwarder = new Forwarder({ spool, log, metrics });
   const isOurs = (id: string): boolean => forwarder.isSending(id);
   const routes = new Routes(spool, log, { metrics, logDeliveries, isOurs });
-  /** The address to listen on; it has the real port once the server listens. */
+  /** The address to listen on; it holds the real port as soon as the server listens. */
   let address: ListenAddress = { host, port };
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();

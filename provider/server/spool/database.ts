@@ -95,7 +95,7 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order; those without a conversation wait for no other. */
+  /** Deliveries of one conversation are forwarded in order; those without a conversation do not wait for others. */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
