@@ -1,4 +1,4 @@
-/** The entry file for programs: only the class. */
+/** The entry file for programs: it exports only the class. */
 export {
   HandshakeResponder,
   type HandshakeResponderArgs,

@@ -6,9 +6,9 @@ import type { ServerConfig } from "../server/remote.js";
 /** The inputs after check, with the keys and paths of the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
   name: string;
-  /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */
+  /** `<project>/<stack>-<digest of its owner>/<name>`: the end of the default folder's path. See origin.ts. */
   instanceKey: string;
-  /** The port to listen on. If absent or 0: the previous port of the process, or any. */
+  /** The port to listen on. If absent or 0: the port that the process had before, or any free one. */
   port?: number;
   publicUrl?: string;
   __provider?: string;
@@ -18,14 +18,14 @@ export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "
 export interface ProcessState extends ProcessInputs {
   port: number;
   pid: number;
-  /** A random id for each start of the process, which distinguishes it from any other on the port. */
+  /** A random ID, new at each start, that distinguishes this process from any other on the port. */
   instance: string;
-  /** Identifies the machine on which it runs: see origin.ts. */
+  /** Identifies the machine on which the process runs: see origin.ts. */
   machine: string;
   stateVersion: 1;
 }
 
-/** Returns the paths of the targets that are secret, because their query may hold a token. */
+/** Returns the paths of the secret targets: those whose query may hold a token. */
 const secretTargets = (workspaces: unknown): Path[] =>
   Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
     .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))

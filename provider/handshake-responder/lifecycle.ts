@@ -25,14 +25,14 @@ const requireVersion = (state: ProcessState): void =>
   requireStateVersion(state, 1, "a responder cannot be read by its ID: declare it as a new one");
 
 /**
- * The lifecycle of the processes of one run, in the form that the SDK's dynamic provider calls. It knows what
- * the run's program declares. This detects two resources for one folder, and a delete that is only a rename:
- * the engine creates the renamed resource first and deletes the old one last.
+ * The lifecycle of the processes of one run, with the methods that the SDK's dynamic provider calls. It knows what
+ * the run's program declares, so it detects two resources that share a folder, and a delete that is part of a
+ * rename: the engine creates the renamed resource before it deletes the old one.
  */
 export class ResponderLifecycle {
-  /** By resource: the folder that the program declares. */
+  /** The folder that the program declares for each resource. */
   readonly #folders = new Map<string, string>();
-  /** By folder: the port of a stopped process, so that its replacement in the same run uses it again. */
+  /** For each folder, the port of the process that this run stopped there: its replacement uses the same one. */
   readonly #ports = new Map<string, number>();
 
   async check(
@@ -56,10 +56,10 @@ export class ResponderLifecycle {
     return diff(id, state, inputs);
   }
 
-  /** Adopts a process that already runs on the folder, such as after a run that was interrupted. */
+  /** Adopts a process that already runs on the folder, for example one that an interrupted run started. */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
-    // The port of a running process, one that a refresh found missing, or one that this run stopped.
+    // The default: the port of a process that runs, that a refresh found missing, or that this run stopped.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
     const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;
@@ -87,7 +87,7 @@ export class ResponderLifecycle {
     return { id, props: { ...state, host, port, pid } };
   }
 
-  /** If the folder changes, deliveries that were not forwarded stay in the old one, with a warning. */
+  /** If the folder changes, deliveries that were not forwarded stay in the old one, and a warning says so. */
   async update(id: string, state: ProcessState, inputs: ProcessInputs): Promise<{ outs: ProcessState }> {
     requireVersion(state);
     const { name } = inputs;
@@ -114,7 +114,7 @@ export class ResponderLifecycle {
     if (machine !== thisMachine()) {
       return printWarning(
         name,
-        "the responder was started on another machine and cannot be ended from here; there, " +
+        "the responder was started on another machine and cannot be ended from here; on that machine, " +
           `end the process ${pid} and remove ${dataDir}`,
       );
     }
@@ -125,7 +125,7 @@ export class ResponderLifecycle {
     return [...this.#folders].find(([other, folder]) => folder === dataDir && other !== name)?.[0];
   }
 
-  /** Keeps process and folder if the folder now belongs to another resource, or another responder runs there. */
+  /** Keeps the process and its folder if another resource owns the folder now, or another responder runs there. */
   async #end(state: ProcessState): Promise<void> {
     const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
@@ -159,9 +159,9 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * A running process is reloaded, without a rejected request, or restarted if its host or port changes. If the
- * folder changes, our process on the previous one ends first, because the new one needs its port. On failure,
- * the previous configuration is restored, and stopped processes are restarted.
+ * Reloads a running process, which rejects no request meanwhile, or restarts it if its host or port changes. If the
+ * folder changes, first ends our process on the previous folder, because the new process needs its port. On failure,
+ * restores the previous configuration and restarts the processes that it stopped.
  */
 async function applyInputs(
   inputs: ProcessInputs,
@@ -183,7 +183,7 @@ async function applyInputs(
     await writeConfigFile(dataDir, formatConfig(inputs, port));
     if (stays) await requestReload(running);
     const started = stays ? running : await startProcess(inputs);
-    // Record the port that it got, so that the next start uses the same one.
+    // Record the port that the process got, so that the next start uses the same one.
     if (port === 0) await writeConfigFile(dataDir, formatConfig(inputs, started.port));
     await recordOwner(inputs);
     return { started, wasRunning: running !== undefined };
@@ -199,7 +199,7 @@ async function findOurs(state: ProcessState): Promise<Instance | undefined> {
   return running?.instance === state.instance ? running : undefined;
 }
 
-/** Restarts processes that were stopped before a failure. Returns the failure, and adds a failed restart to it. */
+/** Restarts processes that were stopped before a failure. Returns that failure, with any failed restart added. */
 async function startAgain(stopped: readonly Stopped[], failure: unknown): Promise<unknown> {
   try {
     for (const [folder, { instance }] of stopped) {
@@ -209,7 +209,7 @@ async function startAgain(stopped: readonly Stopped[], failure: unknown): Promis
     return failure;
   } catch (error) {
     if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
-    const more = `the previous one could not be started again: ${error.message}`;
+    const more = `the previous process could not be started again: ${error.message}`;
     return failure.with({ details: [...(failure.details ?? []), more] });
   }
 }

@@ -12,7 +12,7 @@ export const instanceKeyOf = (parts: readonly [project: string, stack: string, n
 
 const DIGEST_CHARACTERS = 12;
 
-/** Adds a digest to the stack, because other backends and organizations may have one of the same name. */
+/** Adds a digest to the stack, because other backends and organizations may have a stack of that name. */
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
@@ -20,7 +20,7 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-/** The engine does not pass the backend on, so it is looked up where the engine looks. Empty if not found. */
+/** The engine does not say which backend it uses, so this reads the same sources. Empty if none names one. */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];
@@ -45,13 +45,13 @@ async function backendOfLogin(): Promise<string> {
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Returns undefined if the file cannot be read. The engine has already read the ones that matter. */
+/** Returns undefined if the file cannot be read. The engine has already read the files that matter. */
 const read = (file: string): Promise<string | undefined> => readFile(file, "utf8").catch(() => undefined);
 
 /** Where systemd and D-Bus keep the machine ID; containers may lack it. */
 const MACHINE_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** Distinguishes this machine from others that use the same state. A digest, because the ID itself is private. */
+/** Distinguishes this machine from others that use the same state. A digest, because a machine ID is private. */
 export function thisMachine(): string {
   // Without such a file, only the host name is used.
   const id = MACHINE_ID_FILES.map(readFileIfExists).find((text) => text !== undefined);

@@ -29,24 +29,24 @@ let programWords = (): readonly string[] => [
   fileURLToPath(new URL("../cli/main.js", import.meta.url)),
 ];
 
-/** `responder --config …` is appended. A bundle runs itself: it does not contain the package's bin. */
+/** `responder --config …` is appended to the words. A bundle runs itself: it does not contain the package's bin. */
 export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/** Nothing else is passed on: the provider's environment contains the config passphrase and credentials. */
+/** Only these variables are passed on: the others include the config passphrase and credentials. */
 const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
   new ApiChatError(code, summary, { operation: "responder", cause });
 
-/** A folder with a configuration. The workspaces' keys are redacted in what its process prints. */
+/** A folder with a configuration. What its process prints is shown without the workspaces' keys. */
 export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
  * The process outlives the provider: it has its own session and keeps none of the provider's files open.
- * Throws `unavailable` with its output if it exits first, or `timeout` if it does not answer within 20
- * seconds; it is killed in that case. `instance` identifies this start.
+ * If the process exits early, throws `unavailable` with its output. If it does not answer within 20 seconds, kills
+ * it and throws `timeout`. `instance` identifies this start.
  */
 export async function startProcess(folder: Folder, instance: string = randomUUID()): Promise<Instance> {
   const child = await spawnDetached(folder.dataDir, instance);
@@ -98,7 +98,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
   throw processError("timeout", printed ? `${late}; it printed: ${printed}` : late);
 }
 
-/** The file for its stderr, because a pipe would close with the provider. */
+/** The process's stderr goes to a file, because a pipe would close with the provider. */
 const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
 
 const QUOTED_CHARACTERS = 1_000;
@@ -109,7 +109,7 @@ async function readPrinted({ dataDir, workspaces }: Folder): Promise<string> {
   return quote(text.replace(/^error: /, ""), keys, QUOTED_CHARACTERS);
 }
 
-/** Waits until the system has released the folder. Throws `timeout` after 20 seconds. */
+/** Stops a process and waits until the system has released its folder. Throws `timeout` after 20 seconds. */
 export async function stopProcess({ dataDir }: Pick<Folder, "dataDir">, running: Instance): Promise<void> {
   await requestStop(running);
   await waitUntilReleased(dataDir, STOP_MS);

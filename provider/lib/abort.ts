@@ -2,10 +2,10 @@ import { setTimeout } from "node:timers/promises";
 
 export const NEVER: AbortSignal = new AbortController().signal;
 
-/** The longest delay of a timer, in milliseconds: a longer one fires immediately. */
+/** The longest delay that a timer accepts, in milliseconds. With a longer one, it fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Fires when one of these does. `AbortSignal.any` is slow, and most calls pass one signal or none. */
+/** Fires when any of the signals does. Avoids `AbortSignal.any`, which is slow, if at most one is given. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
@@ -24,8 +24,8 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** Waits at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
+/** Waits at most {@link MAX_TIMER_MS}. If the signal fires first, rejects with its reason. */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
-  // The timer would reject with its own error.
+  // The signal's reason replaces the timer's own error.
   await setTimeout(Math.min(ms, MAX_TIMER_MS), undefined, { signal }).catch(() => signal.throwIfAborted());
 }

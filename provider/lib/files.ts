@@ -17,8 +17,8 @@ import { invalidFields, type ApiChatError } from "../errors/index.js";
 import { sleep } from "./abort.js";
 
 /**
- * Writes a file atomically (0600): readers see the old or the new one. Throws an error with the path and the
- * file system's `code`; no part of the new text is then left on the disk.
+ * Writes a file atomically (0600): readers see the old text or the new one. If it throws, no part of the new text
+ * is left on the disk; the error has the path and the file system's `code`.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
@@ -32,10 +32,10 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** How many times a rename is attempted on Windows, with growing pauses of two seconds in total. */
+/** How many times a rename is attempted on Windows, with growing pauses that add up to two seconds. */
 const RENAMES = 14;
 
-/** On Windows a file that another process has open at that moment, such as a virus scanner, cannot be replaced. */
+/** On Windows, a file cannot be replaced while another process, such as a virus scanner, has it open. */
 async function replace(path: string, temporary: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -48,7 +48,7 @@ async function replace(path: string, temporary: string): Promise<void> {
   }
 }
 
-/** Warns of a file or folder with secrets that other users can open. Pipes do not count. */
+/** Returns a warning if other users can open a file or folder that holds secrets. Pipes are ignored. */
 export function warningOfMode(path: string, what: string): string | undefined {
   const stats = statSync(path);
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
@@ -106,7 +106,7 @@ export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 /** A day in milliseconds. No run lasts this long. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes files and subfolders, with a matching name, that runs left behind more than a day ago. */
+/** Removes the files and subfolders with a matching name that are over a day old: earlier runs left them. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.
@@ -130,7 +130,7 @@ export function findProjectFile(folder = process.cwd()): string | undefined {
   return file ?? (above === folder ? undefined : findProjectFile(above));
 }
 
-/** Throws `invalid_config`, which says what kind of file is expected, such as "YAML or JSON". */
+/** Reads UTF-8 text. Throws `invalid_config`, which names the `wanted` kind of file, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));

@@ -42,7 +42,7 @@ const parametersOf = (token: string, challenge: string): HandshakeFields => [
   ["hub_challenge", challenge],
 ];
 
-/** A boundary follows a line break, and the values of a handshake contain none. */
+/** Cannot occur in a value: a boundary starts a line, and a handshake's values contain no line break. */
 const BOUNDARY = "------------------------apichat-handshake";
 
 const MULTIPART_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;

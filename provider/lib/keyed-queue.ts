@@ -1,6 +1,6 @@
 /** Runs the tasks of a key one after another; tasks of different keys do not wait for each other. */
 export class KeyedQueue<Key = string> {
-  /** The last task of each key that has one. It never rejects. */
+  /** The last task of each key that has unfinished tasks. These promises never reject. */
   readonly #last = new Map<Key, Promise<unknown>>();
 
   /** Runs a task once all earlier tasks of its key have settled, fulfilled or rejected. Settles like the task. */

@@ -7,7 +7,7 @@ export interface PostOptions {
   /** Pairs, or alternating names and values. Only the headers that the connection needs are added. */
   headers?: Record<string, string> | string[];
   body?: Dispatcher.DispatchOptions["body"] | undefined;
-  /** How much of the response's body is read, in bytes. A longer one is cut there, and its connection is closed. */
+  /** How much of the response's body is read, in bytes. A longer body is cut there, and the connection is closed. */
   limitBytes: number;
   /** The time from connecting to the end of the response, in milliseconds. Default: no limit. */
   timeoutMs?: number | undefined;
@@ -155,13 +155,13 @@ export function describeConnectionError(error: unknown): string {
   return words.includes(code) ? words : `${code} ${words}`;
 }
 
-/** Environment variables that name a proxy, by the protocol of the URL; the first one counts. */
+/** The environment variables that may name a proxy, for each protocol of a URL; the first that is set is used. */
 const PROXY_VARIABLES = {
   "http:": ["http_proxy", "HTTP_PROXY"],
   "https:": ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"],
 } as const;
 
-/** The code of an error for which a proxy is to blame: it rejects the connection, or cannot be reached. */
+/** The code of an error that a proxy caused: the proxy rejects the connection, or cannot be reached. */
 export const PROXY_FAILED = "ERR_PROXY";
 
 /** Returns an error that names the environment's proxy if the proxy caused the failure. */

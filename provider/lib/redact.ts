@@ -13,13 +13,13 @@ const PIECE_CHARACTERS = 32;
 
 const WHOLE_PIECES = new RegExp(`.{${PIECE_CHARACTERS}}`, "gs");
 
-/** How many characters of a piece must match to make a text a candidate for it. */
+/** How many characters of a text must match the start of a piece before whole pieces are compared. */
 const HEAD_CHARACTERS = 8;
 
 /** Redacts the secrets that it was created for. It never throws. */
 export type Redact = (text: string) => string;
 
-/** Quotes an untrusted text for an error: redacted, on one line, and cut. */
+/** Quotes an untrusted text for an error: redacted, shortened, and on one line. */
 export const quote = (text: string, secrets: readonly string[], characters = QUOTED_CHARACTERS): string =>
   toQuote(createRedactor(secrets)(text), characters);
 
@@ -32,8 +32,8 @@ const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 const KEY_FIELD = "webhook_verification_key";
 
 /**
- * Like {@link quote}, but for an untrusted body. It may contain keys, or URLs with a token, that are unknown
- * here. So each of its strings is cut where a secret may start; a body that is not JSON counts as one string.
+ * Like {@link quote}, but for an untrusted body. It may contain keys, or tokens in URLs, that are unknown here, so
+ * each of its strings is cut where a secret may start. A body that is not JSON is treated as one string.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
   const hide = (text: string): string => {
@@ -44,7 +44,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
 
-/** Maps the strings in JSON, and masks verification keys. Undefined if it is invalid or nested too deeply. */
+/** Maps the strings in JSON, and masks verification keys. Undefined if the JSON is invalid or nested too deeply. */
 function mapTexts(json: string, map: (text: string) => string): string | undefined {
   const replace = (_: string, value: unknown): unknown => {
     if (typeof value === "string") return map(value);
@@ -62,8 +62,8 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 }
 
 /**
- * Creates a function that redacts secrets in a text: verbatim, in upper and lower case, and encoded as JSON, URL, form,
- * base64, base64url and hex. The patterns are compiled for the first text, because most calls never fail.
+ * Creates a function that redacts secrets in a text, even if they are in upper or lower case, or encoded as JSON,
+ * URL, form, base64, base64url or hex. Its first call prepares the search, because most operations need none.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
@@ -72,7 +72,7 @@ export function createRedactor(secrets: readonly string[]): Redact {
     try {
       return mask(text, (pieces ??= prepare(secrets)));
     } catch {
-      // For example, a text that its masks make too long. Text that cannot be redacted is never shown.
+      // For example, the masks may make a text too long. Text that cannot be redacted is never shown.
       return MASK;
     }
   };
@@ -126,7 +126,7 @@ function spellingsOf(secret: string): string[] {
     text.toLowerCase(),
     text.toUpperCase(),
     json,
-    // A service may quote a whole request in its JSON.
+    // A service may quote a whole JSON request in a string of its own JSON.
     toJson(json),
     toPhpJson(json),
     ...percent.flatMap((one) => [one, one.replace(/%../g, (escape) => escape.toLowerCase())]),
@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The base64 of the bytes, and, at each offset in a longer text, the part that depends only on them. */
+/** The base64 of the bytes; also, for each offset in longer data, the part that depends only on these bytes. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

@@ -7,7 +7,7 @@ const CALL_BACK_OFF = { firstMs: 250, longestMs: 8_000 };
 /** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** In milliseconds. With less time, a timeout would hide the reason for the previous failure. */
+/** The least time for a retry, in milliseconds: with less, its timeout would hide the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
 /** Converts a Retry-After header, in seconds or a date, to milliseconds: 0 to {@link MAX_RETRY_AFTER_MS}. */
@@ -17,7 +17,7 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }
 
-/** Returns the pause after this many attempts: exponential, with jitter, so that clients do not return at once. */
+/** The pause after this many attempts: exponential, with jitter, so that clients do not all retry together. */
 export function backOffMs(
   attempts: number,
   { firstMs, longestMs } = CALL_BACK_OFF,

@@ -5,8 +5,8 @@ import { VERSION } from "./version.js";
 
 /**
  * Why a database operation failed. `full`: no space on the disk. `busy`: another process held the file too long.
- * `readonly`: the file cannot be written. `newer`, `older`: another release wrote it. `foreign`: it is another
- * program's, or not a database. `closed`: it was already closed. `failed`: anything else, such as a disk error.
+ * `readonly`: the file cannot be written. `newer`, `older`: another release wrote it. `foreign`: another program
+ * wrote it, or it is not a database. `closed`: it was already closed. `failed`: any other, such as a disk error.
  */
 export type SqliteErrorCode =
   "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
@@ -41,8 +41,8 @@ export interface SqliteOptions {
 }
 
 /**
- * Creates a missing file (0600), and converts the file of an earlier release. The file of a killed process
- * opens without repair. Throws a SqliteError that names the path; a rejected file is not changed.
+ * Creates a missing file (0600), and converts the file of an earlier release. A file from a killed process
+ * needs no repair. Throws a SqliteError that names the path; a rejected file is not changed.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // A process was killed or is still running. Closing a writable connection would move its log into the
-      // file, even if the file is then rejected.
+      // A process that was killed or still runs has left a log. Closing a writable connection would move the
+      // log into the file, even if the file is then rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();
@@ -59,7 +59,7 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     database = connect(path, options.lockTimeoutMs);
     if (isEmpty(database)) database.exec(options.firstPragmas ?? "");
     checkFormat(database, options);
-    // Another program may have changed the mode. SQLite gives its two other files the mode of this one.
+    // Another program may have changed the mode. SQLite creates its two other files with this one's mode.
     chmodSync(path, 0o600);
     database.exec(options.pragmas);
     updateTables(database, options);
@@ -76,14 +76,14 @@ export interface FileLock {
 }
 
 /**
- * Takes an exclusive lock on a file until it is released or the process ends for any reason. Returns undefined if
- * another process holds it. Throws an error of the file system if the file cannot be created.
+ * Locks a file exclusively until the lock is released or the process ends, for any reason. Returns undefined if
+ * another process holds the lock. Throws an error of the file system if the file cannot be created.
  */
 export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefined {
   createPrivateFile(path);
   const database = connect(path, lockTimeoutMs);
   try {
-    // Without a journal it needs no space, so a full disk does not prevent a start.
+    // With its journal in memory, the lock needs no disk space, so a full disk does not prevent a start.
     database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => database.close() };
   } catch (error) {
@@ -93,7 +93,7 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
   }
 }
 
-/** Loads node:sqlite on first use, without the warning that Node 22 prints among errors and logs. */
+/** Loads node:sqlite on first use, without the warning that Node 22 would print among errors and logs. */
 function connect(path: string, timeout: number, readOnly = false): DatabaseSync {
   // oxlint-disable-next-line typescript/unbound-method -- it is restored unchanged
   const { emitWarning } = process;
@@ -116,7 +116,7 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
     throw new SqliteError("foreign", "the file holds another program's tables");
   }
   const found = readPragma(database, "user_version");
-  const versions = `the file has version ${found}, pulumi-apichat ${VERSION} opens version ${version}`;
+  const versions = `the file has version ${found}, but pulumi-apichat ${VERSION} opens version ${version}`;
   if (found > version) {
     const needed = database.prepare("SELECT version FROM needed_release").get()?.version;
     throw new SqliteError("newer", `${versions}: install pulumi-apichat ${String(needed)} or newer`);
@@ -129,12 +129,12 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
   throw new SqliteError("older", `${versions}: ${how}`);
 }
 
-/** Each step is one transaction with the new version, so after a kill the next start continues. */
+/** Each step sets its version in the same transaction, so after a kill the next start continues from there. */
 function updateTables(database: DatabaseSync, options: SqliteOptions): void {
   const { applicationId, version, tables, migrations } = options;
   while (readPragma(database, "user_version") < version) {
     inTransaction(database, () => {
-      // Another process may have been first.
+      // Another process may have converted it first.
       const found = readPragma(database, "user_version");
       if (found >= version) return;
       database.exec(found === 0 ? tables : (migrations.at(found - version) ?? ""));

@@ -19,7 +19,7 @@ export function secretsOfUrl(url: string): string[] {
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
-/** Returns the parts of an entirely secret URL that messages may contain, such as its host. */
+/** Returns what to redact if a whole URL is secret: the parts that may occur in messages, such as its host. */
 export function spellingsOfUrl(text: string): string[] {
   const url = /^https?:/i.test(text) ? URL.parse(text) : null;
   if (url === null) return [];
@@ -40,7 +40,7 @@ export function formatUrl(url: string): string {
   return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
 }
 
-/** Hides the query values of a URL that the service returned, for states and previews. */
+/** For states and previews: hides the query values of a URL that the service returned. */
 export const hideQuery = (url: string): string => (url.includes("?") ? formatUrl(url) : url);
 
 /** Whether a URL has a query or is not known yet. */
@@ -48,13 +48,13 @@ export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" |
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Returns a host as URLs spell it, such as an IPv6 address in brackets. Empty if it is not a host. */
+/** Returns a host as URLs spell it, for example an IPv6 address in brackets; empty if it is not a host. */
 export function toUrlHost(host: string): string {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   return URL.parse(url)?.hostname ?? "";
 }
 
-/** Whether a host is loopback. `localhost` is the only name that counts. */
+/** Whether a host is a loopback address or the name `localhost`. */
 export const isLoopback = (host: string): boolean => LOOPBACK.test(toUrlHost(host));
 
 /**
@@ -97,7 +97,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
 
 /** Text that starts like an address. Anything else may be a key in the wrong place, and is not shown. */
 const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
-/** A host name alone. With digits or capital letters it may be a key. */
+/** A host name alone. A text with digits or capital letters may be a key instead. */
 const HOST_NAME = /^[a-z-]+(?:\.[a-z-]{2,})+$/;
 
 function acceptedUrl(value: string): string | undefined {
@@ -109,7 +109,7 @@ function acceptedUrl(value: string): string | undefined {
   return undefined;
 }
 
-/** Returns a warning, to print after the URL's name, if the URL leaves this machine without encryption. */
+/** Returns a warning, to print after the URL's name, if its requests leave this machine without encryption. */
 export const warningOfUrl = (url: string): string | undefined =>
   isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
@@ -119,8 +119,8 @@ export function isClearText(url: string): boolean {
 }
 
 /**
- * Formats a URL as given, without the parts that may be secret. Also accepts text that is not a URL. Text after a
- * character that no URL contains may be another value, such as a key in the same cell of a list.
+ * Formats a URL as given, without the parts that may be secret. Also accepts text that is not a URL. Cuts it at a
+ * character that no URL contains: what follows may be another value, such as a key in the same cell of a list.
  */
 export function formatGivenUrl(value: unknown): string {
   const given = String(value);

@@ -51,7 +51,7 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
 
 const namesOf = ({ shape }: z.ZodObject): string => Object.keys(shape).join(", ");
 
-/** Words an error: what is accepted, what was given, how to fix it. Only for fields without secrets. */
+/** Formats an error: what is accepted, what was given, how to fix it. Only for fields without secrets. */
 export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {
   return ({ input }) => {
     const got =
@@ -76,7 +76,7 @@ type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 export const validatedBy = <T>(describe: DescribeProblems<unknown>): z.ZodType<T> =>
   z.unknown().superRefine(refineWith(describe)) as z.ZodType<T>;
 
-/** Returns the same check for the `superRefine` of a schema that has already checked the type. */
+/** Returns a check for `superRefine`, which runs only after the schema has checked the type. */
 export const refineWith =
   <T>(describe: DescribeProblems<T>) =>
   (value: T, context: z.RefinementCtx): void => {
@@ -129,7 +129,7 @@ export const toField = (path: readonly PropertyKey[]): string =>
 /** A workspace's name in a configuration; it is used in paths, logs and on command lines. */
 export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Whether to show a name that the user chose: a key in the wrong place is too long, or contains digits and symbols. */
+/** Whether to show a name that the user chose. If it is long, or has digits and symbols, it may be a key. */
 const mayShow = (name: string): boolean =>
   WORKSPACE_NAME.test(name) || (name !== "" && name.length < 32 && !/\d/.test(name));
 
@@ -139,7 +139,7 @@ export const showName = (name: string): string =>
 /** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
-/** The name may be a value: YAML parses a value without its colon as a name. */
+/** The name may be a misplaced value: if a colon is missing, YAML parses a value as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {
   const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);

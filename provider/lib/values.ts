@@ -1,4 +1,4 @@
-/** A secret argument that resolves to undefined arrives as null. Items of a list are kept. */
+/** Removes null fields: a secret argument that resolves to undefined arrives as null. List items are kept. */
 export const withoutNulls = <T extends object>(values: T): T =>
   Object.fromEntries(
     Object.entries(values)
@@ -44,6 +44,6 @@ function acceptedSecret(value: unknown): string | undefined {
     );
   }
   return CONTROL_CHARACTER.test(value)
-    ? `without control characters, got ${value.length} characters with some`
+    ? `without control characters, got ${value.length} characters, some of them control characters`
     : undefined;
 }

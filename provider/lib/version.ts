@@ -1,4 +1,4 @@
-/** The version in package.json. A test keeps them equal, so that nothing is read at run time. */
+/** The version in package.json, repeated here so that nothing is read at run time. A test keeps both equal. */
 export const VERSION = "0.1.0";
 
 export const USER_AGENT = `pulumi-apichat/${VERSION}`;
@@ -26,7 +26,7 @@ export function oldNodeProblem(what: string): string | undefined {
   );
 }
 
-/** Whether a version is older than another. Suffixes such as `-beta.1` do not count. */
+/** Whether a version is older than another. Suffixes such as `-beta.1` are ignored. */
 export function isOlder(version: string, least: string): boolean {
   const [a, b] = [numbersOf(version), numbersOf(least)];
   const different = b.findIndex((number, index) => (a[index] ?? 0) !== number);

@@ -14,7 +14,7 @@ export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promi
 /** Parses YAML or JSON like {@link readYamlFile}; each line of an error starts with `fileName`. */
 export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: string): T {
   const lines = new LineCounter();
-  // Its messages quote the file, so only the codes and positions of its errors are used.
+  // The parser's messages quote the file, so only the codes and positions of its errors are used.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const parsed: ParsedText = { document, lines, fileName };
   rejectSyntax(parsed);
@@ -48,7 +48,7 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
 };
 
 function rejectSyntax({ document, ...parsed }: ParsedText): void {
-  // Only the first: the others mostly follow from it.
+  // Reports only the first error: the others mostly follow from it.
   const [problem] = [...document.errors, ...document.warnings];
   if (problem === undefined) return;
   const text =
@@ -58,10 +58,10 @@ function rejectSyntax({ document, ...parsed }: ParsedText): void {
 
 function toValue({ document, fileName }: ParsedText): unknown {
   try {
-    // More than the default of 100: many entries of a long list may repeat one anchor.
+    // More than the default of 100: many entries of a long list may refer to one anchor.
     return document.toJS({ maxAliasCount: 100_000 });
   } catch {
-    // Its message quotes the alias.
+    // The parser's message would quote the alias.
     throw invalidConfig([
       `${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many aliases`,
     ]);
@@ -74,8 +74,8 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
 }
 
 /**
- * The offset of the value at a path, or of its name if `isKey`. A missing value has its parent's offset, but is ordered
- * by the parent's end, so that a misspelt name comes first.
+ * The offset of the value at a path, or of its name if `isKey`. A missing value has its parent's offset, but sorts by
+ * the parent's end: a misspelt name, its likely cause, is reported before it.
  */
 function findPlace(
   document: Document,

@@ -31,7 +31,7 @@ export class EngineClient {
     this.#client = connect(address);
   }
 
-  /** Runs a request. Its log lines pass through `redact`; the engine has received them once this settles. */
+  /** Runs a request. Its log lines pass through `redact`; when this settles, the engine has received them. */
   async serve<T>(urn: string, redact: Redact, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#requests.run({ urn, redact }, work);

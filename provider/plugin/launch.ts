@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program that the engine starts. It runs on any Node version, and checks it before loading the rest. */
+/** The program that the engine starts. It runs on any Node, and checks the version before it loads the rest. */
 import { isAbsolute, join } from "node:path";
 import { oldNodeProblem } from "../lib/version.js";
 
@@ -15,8 +15,8 @@ async function start(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
   const { XDG_CACHE_HOME = "", HOME = "", USERPROFILE = HOME } = process.env;
   const caches = [XDG_CACHE_HOME, join(USERPROFILE, ".cache")].find((folder) => isAbsolute(folder));
-  // Saves a fifth of the CPU time at startup. Node's default folder in /tmp is not used: it may belong to
-  // another user, and its contents are executed.
+  // The cache saves a fifth of the CPU time at startup. It is not in Node's default folder in /tmp, which may
+  // belong to another user: the cache's contents are executed.
   if (caches !== undefined) enableCompileCache(join(caches, "pulumi-apichat", "compiled"));
   await import("./main.js");
 }

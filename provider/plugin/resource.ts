@@ -4,7 +4,7 @@ import type { Path } from "../pulumi/secret-values.js";
 import type { OperationContext } from "../webhook/provider.js";
 import type { PropertyValues } from "./wire.js";
 
-/** What the engine says about each call for a resource. */
+/** The context of a call for one resource. */
 export interface ResourceCall extends OperationContext {
   urn: string;
   project: string;
@@ -13,7 +13,7 @@ export interface ResourceCall extends OperationContext {
   responders: ResponderLifecycle;
   /** Fires at Ctrl-C and at the time limit of the operation; its reason is an `ApiChatError`. */
   signal: AbortSignal;
-  /** The base URL of the configuration, if it is secret: check copies it into the stored inputs. */
+  /** The configured base URL if it is secret, because check copies it into the stored inputs. */
   secretBaseUrl: unknown;
 }
 

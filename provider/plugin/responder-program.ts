@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { ApiChatError, renderFailure } from "../errors/index.js";
 import { serveUntilSignal } from "../server/index.js";
 
-/** Runs a responder as `apichat responder` does. Ends the process: 0 stopped, 1 could not start. */
+/** Runs a responder as `apichat responder` does. Ends the process with 0 if it was stopped, or 1 if it failed. */
 export async function runResponder(words: readonly string[]): Promise<never> {
   process.exit(await serve(words).then(() => 0, reportFailure));
 }
@@ -14,7 +14,7 @@ async function serve(words: readonly string[]): Promise<void> {
   await serveUntilSignal({ configFile: config, instance });
 }
 
-/** Prints a text that the plugin reads and quotes, with the keys redacted. */
+/** Prints a text for the plugin, which quotes it with the keys redacted. */
 function reportFailure(error: unknown): number {
   const isOurs = error instanceof ApiChatError;
   const text = isOurs ? renderFailure(error, "command_line") : (error as Error).message;

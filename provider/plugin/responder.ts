@@ -13,7 +13,7 @@ import type { PluginResource } from "./resource.js";
 import type { Path } from "../pulumi/secret-values.js";
 import type { PropertyValues } from "./wire.js";
 
-/** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
+/** `Responder`: the process of a responder. The npm package has the component `HandshakeResponder` for it. */
 export const responderResource: PluginResource = {
   properties: PROCESS_SPEC,
 
@@ -57,7 +57,7 @@ export const responderResource: PluginResource = {
 
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
-/** Whether an input is part of the URLs to register. A marked workspace includes its path. */
+/** Whether an input is part of the URLs to register. A workspace that is marked as a whole includes its path. */
 const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");

@@ -81,7 +81,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
       void respond();
     };
 
-  /** Creates a method for one resource. A failure names the resource and includes its remaining state. */
+  /** Creates a method for one resource. A failure names the resource and includes the state to keep. */
   const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
@@ -153,7 +153,7 @@ function createPluginService(engine: EngineClient): UntypedServiceImplementation
         named(call, news),
       );
       const ignored = request.getIgnorechangesList();
-      // A state that the dynamic provider wrote contains its source, which an update removes.
+      // A state that the dynamic provider wrote contains that provider's source, which an update removes.
       const leftover = "__provider" in olds ? ["__provider"] : [];
       const counted = new Set([...changed, ...leftover].filter((name) => !ignored.includes(name)));
       const response = toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
@@ -214,11 +214,11 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts secrets in any property, because two may have been swapped. If the program's own values are in the
- * request, a URL of the state whose query is already hidden stays readable, because a conflict must name it.
+ * Redacts the secrets of all properties, because two values may have been swapped. If the request contains the
+ * program's own values, a URL in the state whose query is already hidden is not redacted: a conflict must name it.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
-  // The record of what was set is marked as a whole, although most of its values are not secret.
+  // `applied` is left out: it is marked as a whole, although most of its values are not secret.
   const marked = GETTERS.flatMap((getter) => decodeValues(request[getter]?.(), "applied").secretTexts);
   const isShown = (text: string): boolean =>
     request.getNews !== undefined && text.includes("?") && hideQuery(text) === text;
@@ -239,7 +239,7 @@ interface Target {
   lifecycle: Lifecycle;
 }
 
-/** A resource that has moved here from the dynamic provider keeps that provider's type in a pending delete. */
+/** A pending delete of a resource that moved here from the dynamic provider still has that provider's type. */
 const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 
 function findResource(urn: string) {
@@ -258,7 +258,7 @@ function startLimit(seconds: number, operation: ApiChatOperation) {
   return { signal: controller.signal, timer: setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS)) };
 }
 
-/** Counts one attempt, because a call that was in progress may have taken effect. */
+/** Reports one attempt, because a call that was in progress may have taken effect. */
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
@@ -273,7 +273,7 @@ function encodeOuts(target: Target, outs: object, given: readonly Path[]): Struc
   return encodeValues(stored, secretsOf(target, stored, given));
 }
 
-/** The name of a resource is in its URN; the lifecycles expect it in the properties, if there are any. */
+/** A resource's name is in its URN, but the lifecycles expect it in the properties. Empty ones stay empty. */
 const named = ({ name }: ResourceCall, values: PropertyValues): never =>
   (Object.keys(values).length === 0 ? values : { ...values, name }) as never;
 

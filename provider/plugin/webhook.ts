@@ -43,7 +43,7 @@ export const webhookResource: PluginResource = {
   },
 
   async previewCreate(inputs: WebhookInputs, call) {
-    // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
+    // A fleet runs this check itself and counts the conflicts. Here, the first conflict would end the stack's preview.
     const { seen, conflict, line } = isReportRead() ? {} : await previewCreate(inputs, call);
     if (conflict) throw conflict;
     printForeseen(line, call);
@@ -71,7 +71,7 @@ const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: " +
   "set it to the registered key before you change anything else";
 
-/** {@link IMPORTED_KEY} is accepted while URL and key are unchanged, because nothing is set then. */
+/** {@link IMPORTED_KEY} is accepted while the URL and the key are unchanged, because no webhook is set then. */
 const isAsImported = (olds: Partial<WebhookInputs>, news: PropertyValues): boolean =>
   (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 

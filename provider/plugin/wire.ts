@@ -20,12 +20,12 @@ const UNKNOWNS = new Set([
 
 export interface ReceivedProperties {
   values: PropertyValues;
-  /** Where the engine marked a secret. */
+  /** The paths of the values that the engine marked as secret. */
   secrets: Path[];
   secretTexts: string[];
 }
 
-/** Unwraps secret and unknown values. A property that is null, or `except`, counts as missing. */
+/** Unwraps secret and unknown values. Leaves out properties that are null, and the one named `except`. */
 export function decodeValues(struct: protobuf.Struct | undefined, except = ""): ReceivedProperties {
   const { [except]: _, ...values } = struct?.toJavaScript() ?? {};
   const received: ReceivedProperties = { values: {}, secrets: [], secretTexts: [] };

@@ -26,7 +26,7 @@ export interface DiffResult {
 /** The input in which the dynamic provider's classes store its source. */
 const SOURCE = "__provider";
 
-/** A state that the plugin wrote has no source, but without one the engine cannot refresh or destroy it. */
+/** A state that the plugin wrote has no source, but the engine needs one to refresh or destroy the resource. */
 export const missingSource = (state: object, inputs: object): string[] =>
   SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 
@@ -45,8 +45,8 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
 });
 
 /**
- * Converts problems for the engine. It prints the value of a named property, so a secret property is not
- * named. Nor is a nested one: for `timeouts.requestSeconds`, the engine would print `{<nil>}`.
+ * Converts problems for the engine. The engine prints the value of a named property, so a secret property is
+ * not named. Nor is a nested one: for `timeouts.requestSeconds`, the engine would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map(({ field, text }) => ({

@@ -16,7 +16,7 @@ export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "Res
 
 /**
  * The properties of a resource for the SDK: its arguments, with the secret ones marked. The SDK creates an
- * output for each name, so those that check and create provide are listed as undefined.
+ * output for each name, so outputs that only check or create set are listed as undefined.
  */
 export function toProperties(
   type: keyof typeof INPUTS,
@@ -33,7 +33,7 @@ export function toProperties(
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
 
-/** Adds the resource's type on the plugin as an alias. The generated SDKs do the reverse. */
+/** Adds as an alias the type that the resource has in the plugin. The generated SDKs do the reverse. */
 export const toOptions = (
   type: keyof typeof INPUTS,
   { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,
@@ -57,13 +57,13 @@ export function rejectUnknownArgs(name: string, args: object, names: readonly st
   ]);
 }
 
-/** Throws `invalid_config` for the options of an import, because the engine would have no source to run. */
+/** Throws `invalid_config` for the options of an import, because an import has no source for the engine to run. */
 export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
   throw invalidConfig([`${name}: the options import and id do not work for a dynamic resource; ${hint}`]);
 }
 
-/** Keeps a URL with a query secret, because the query may contain a token. */
+/** Marks a URL that has a query as secret, because the query may contain a token. */
 export function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.Input<string | undefined> {
   if (url === undefined) return undefined;
   // This avoids an Output, whose cost is noticeable in a program with hundreds of webhooks.

@@ -30,7 +30,7 @@ export interface ResourceSpec {
   /** Inputs that check or the class adds, except the name. An import and `ignoreChanges` pass them back. */
   added: readonly string[];
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
-  /** The name that this run uses for a state. Default: the one in the state. */
+  /** This run's name for the resource of a state. Default: the name in the state. */
   nameOf?: (props: never) => string;
 }
 
@@ -45,9 +45,9 @@ export function rejectUnknown({ args, added }: ResourceSpec, news: object): Chec
 }
 
 /**
- * Keeps the secrets of a dynamic resource encrypted, rejects inputs that it does not know, and names it in
- * failures. The class marks secrets and rejects misspelt arguments too, but a transform of the program runs
- * after it: it may drop the marks and add any input.
+ * Keeps the secrets of a dynamic resource encrypted, rejects inputs that the resource does not have, and names the
+ * resource in failures. The class marks secrets and rejects misspelt arguments too, but a transform of the program
+ * runs later, and may drop the marks and add any input.
  */
 export function guardDynamic<L extends Lifecycle>(
   { nameOf = ({ name }: Named) => name, ...resource }: ResourceSpec,
@@ -89,7 +89,7 @@ export function guardDynamic<L extends Lifecycle>(
 
 /**
  * For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition to the engine's message;
- * this shortens it to one line, such as "ApiChatError: acme: unauthorized".
+ * this shortens that to one line, such as "ApiChatError: acme: unauthorized".
  */
 function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   const named = error.with({ subject: name });

@@ -31,7 +31,7 @@ export function findReport(text: string): Failure | undefined {
 export const describeFailure = (name: string, error: ApiChatError): string =>
   withReport(error.with({ subject: name }));
 
-/** The text of a failure, with its data if a program reads reports. */
+/** The text of a failure, followed by its data if a program reads reports. */
 export const withReport = (error: ApiChatError): string =>
   isReportRead() ? `${error.message}\n${formatReport(error.toJSON())}` : error.message;
 

@@ -17,7 +17,7 @@ export function requireStateVersion(
   if (stateVersion === version) return;
   const needed = neededRelease ? `pulumi-apichat ${neededRelease} or newer` : "the release that wrote it";
   const versions =
-    `the state has version ${JSON.stringify(stateVersion)}, ` +
+    `the state has version ${JSON.stringify(stateVersion)}, but ` +
     `pulumi-apichat ${VERSION} reads version ${version}`;
   const summary = stateVersion === undefined ? instead : `${versions}: install ${needed}`;
   throw new ApiChatError("invalid_config", summary, { operation: "check" });

@@ -12,9 +12,9 @@ export interface Applied {
   botUrl: string;
   /** The URL as the service returns it, if that differs from `url`. */
   echoUrl?: string;
-  /** Digest of the key as the service returns it, if it masks the key. */
+  /** Digest of the key as the service returns it, if that is a mask. */
   echoKey?: string;
-  /** URLs of unconfirmed set-webhook calls that may have taken effect. They also count as ours. */
+  /** URLs of unconfirmed set-webhook calls that may have taken effect. A webhook with one of them is also ours. */
   attempted?: string[];
   /** The webhook was already registered, and this resource has written nothing since. */
   adopted?: boolean;

@@ -13,8 +13,8 @@ export class Confirmations {
   readonly #known = new Map<string, Promise<boolean>>();
 
   /**
-   * Confirms the first webhook of an origin. If get-webhook returns the same as set-webhook, the others are
-   * not confirmed. If the call fails, the next webhook is confirmed in its place.
+   * Confirms the first webhook of an origin. If get-webhook returns the same as set-webhook, the origin's
+   * other webhooks are not confirmed. If the call fails, the next webhook is confirmed instead.
    */
   async confirmOnce(
     origin: string,
@@ -36,7 +36,7 @@ export class Confirmations {
   }
 }
 
-/** Reads the registration until it is `verified`. On failure, returns the last one that was read. */
+/** Reads the registration until it is `verified`. On failure, returns the last registration that was read. */
 export async function confirmUntilVerified(
   options: SetRequest,
   response: Registration | undefined,

@@ -25,8 +25,8 @@ export interface Ensured {
 
 /**
  * Registers the wanted webhook within `readySeconds`. Does nothing if it is already registered; otherwise
- * tries the handshake, repeats set-webhook while the service rejects the endpoint, and confirms it. After a
- * failure, the previous registration is restored if it is lost. Throws an ApiChatError if the webhook is
+ * tries the handshake, repeats set-webhook while the service rejects the endpoint, and confirms the result. After
+ * a failure, restores the previous registration if it was lost. Throws an ApiChatError if the wanted webhook is
  * certainly not registered.
  */
 export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertain> {
@@ -60,6 +60,6 @@ async function setAndConfirm(options: EnsureOptions, deadline: number): Promise<
   return confirmations.confirmOnce(new URL(wanted.baseUrl).origin, shown, () => confirm(shown));
 }
 
-/** Whether a response is the full configuration (section 3): our URL, verified, and a bot URL. */
+/** Whether a response is the full configuration (section 3): our URL, the status `verified`, and a bot URL. */
 const isComplete = (shown: Registration, wanted: WantedWebhook): boolean =>
   showsWanted(shown, wanted) && shown.status === VERIFIED;

@@ -23,8 +23,8 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Throws `conflict` if someone else's webhook took the place of ours. A different URL with our key is ours,
- * changed by hand. It is repaired only if a refresh found it (`shownUrl`), because a preview then shows it.
+ * Throws `conflict` if someone else's webhook took the place of ours. One with another URL but our key is ours,
+ * changed by hand. It is repaired only if a refresh found it (`shownUrl`): the preview then shows the change.
  */
 export function rejectTakeover(
   seen: Registration,
@@ -37,7 +37,7 @@ export function rejectTakeover(
   if (isOurs(seen, ours.applied) || hasWantedUrl(seen, wanted) || isShownDrift) return;
   const at = formatUrl(wanted.baseUrl);
   const registered = formatUrl(seen.webhookUrl);
-  const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
+  const whose = hasOurKey ? "" : ". Its key is not ours either, so the webhook is someone else's";
   const summary =
     `${at} now has the webhook ${registered}, not ${formatUrl(ours.applied.url)}; ` +
     `nothing was written${whose}`;
@@ -56,7 +56,7 @@ export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
 export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
   isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
 
-/** An empty workspace has no bot code, so only an unchanged base URL and API key show that it is the same. */
+/** An empty workspace has no bot code, so only an unchanged base URL and API key show that it is the same one. */
 export function requireSameWorkspace(
   { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
   ours: Ours,

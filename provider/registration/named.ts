@@ -9,7 +9,7 @@ import { remove } from "./remove.js";
 import type { WantedWebhook } from "./wanted.js";
 import { getWebhookBeforeSet, type WorkspaceClient } from "./workspace.js";
 
-/** Give up after this many rejections of the key: a command, unlike `up`, does not deploy the endpoint itself. */
+/** A command gives up after this many rejections of the key: unlike `up`, it does not deploy the endpoint. */
 const REJECTED_ROUNDS = 3;
 
 /** Registers a webhook as the resource does. */
@@ -43,12 +43,12 @@ function requireNamed(
   seen: Registration,
   { baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string },
 ): void {
-  // Also accepts a URL copied from our output, without the values of its query.
+  // Also accepts a URL copied from our output, which hides the values of a query.
   if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
   throw new ApiChatError(
     "conflict",
-    `${formatUrl(baseUrl)} has the webhook ${formatUrl(seen.webhookUrl)}, not ${formatUrl(webhookUrl)}, ` +
-      "and was not removed",
+    `${formatUrl(baseUrl)} has the webhook ${formatUrl(seen.webhookUrl)}, not ${formatUrl(webhookUrl)}; ` +
+      "nothing was removed",
     { operation: "delete-webhook", hints: [removeOther(baseUrl, seen.webhookUrl)] },
   );
 }

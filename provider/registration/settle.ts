@@ -26,7 +26,7 @@ export interface Uncertain {
 }
 
 /**
- * Reads the registration once after set-webhook failed. Returns it if the call took effect and only its
+ * After a failed set-webhook, reads the registration once. Returns it if the call took effect and only its
  * response was lost. Throws the failure if the webhook is certainly not registered.
  */
 export async function settle(options: SetRequest, error: ApiChatError): Promise<SetResult> {
@@ -58,7 +58,7 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
 export const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
   failure.with({ summary: `${failure.summary}. ${sentence}` });
 
-/** The failure with the hint to run again. The code that aborted the operation may have added it. */
+/** Adds the hint to run again, unless the code that aborted the operation has already added it. */
 export const withRunAgain = (failure: ApiChatError): ApiChatError =>
   failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
 
@@ -103,7 +103,7 @@ export async function restore(
   }
   const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
   // A stack's state still shows the webhook as registered, so an up alone may change nothing.
-  const advice = "If a stack has it, run pulumi refresh, then pulumi up";
+  const advice = "If a stack owns it, run pulumi refresh, then pulumi up";
   return { ...stays, sentence: `${stays.sentence}. ${lost}. ${advice}` };
 }
 

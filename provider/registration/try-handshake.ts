@@ -23,7 +23,7 @@ export interface TryHandshakeOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
+/** Takes four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
 /** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
@@ -38,7 +38,7 @@ const LOCAL_PORT_WAIT_MS = 10_000;
 /**
  * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
  * registration. Waits until the deadline for an endpoint that is not ready. Throws `handshake_failed` with a
- * transcript. With "warn", prints the failure of one round: the service may reach what we cannot.
+ * transcript. With "warn", tries one round and prints its failure: the service may reach what we cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;
@@ -77,7 +77,7 @@ async function waitForHandshake(
       const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
       if (diagnosis.passed) return diagnosis;
       const { transcript, cause } = diagnosis;
-      // `rounds` stays 0 if nothing was sent.
+      // `transcript.rounds` stays 0 if nothing was sent.
       transcript.rounds = transcript.rounds && rounds;
       end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
       const leftMs = end - performance.now();

@@ -16,7 +16,7 @@ export const workspaceOf = (baseUrl: string, apiKey: string): string =>
 
 export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
 
-/** Creates a client for one workspace that prints what it is waiting for. */
+/** Creates a client for one workspace. It prints what it is waiting for. */
 export function createClient(
   {
     name,

@@ -38,7 +38,7 @@ export interface Answer {
   /** The text of the body. */
   body: string;
   /**
-   * What the body of an error says.
+   * The error that the body of an error response reports.
    * @internal
    */
   error?: { code: ResponderErrorCode; message: string };
@@ -85,7 +85,7 @@ export class UnavailableError extends Error {
     options: {
       /** The value of `Retry-After`, in seconds. Default 5. */
       retryAfterSeconds?: number;
-      /** The error behind this one. */
+      /** The error that caused this one. */
       cause?: unknown;
     } = {},
   ) {

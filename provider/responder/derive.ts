@@ -8,7 +8,7 @@ export interface DerivationOptions {
   rotations: readonly string[];
 }
 
-/** Limits the number of keys. Each seed has one per rotation; a wrong signature is checked against all. */
+/** Limits the number of keys, one for each seed and rotation: a wrong signature is checked against all. */
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
@@ -19,7 +19,7 @@ const MIN_SEED_BYTES = 32;
 const MIN_DISTINCT_CHARACTERS = 10;
 const DERIVED_BYTES = 32;
 
-/** The first line of the info string (RFC 5869, section 3.2). Changing the derivation requires a new one. */
+/** The first line of the info string (RFC 5869, section 3.2). A different derivation requires a different one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
 /** When this many subjects are cached, the cache is cleared, so that requests cannot fill the memory. */
@@ -30,13 +30,13 @@ const SUBJECTS_KEPT = 16_384;
  * the `keys` of a `VerificationKey` with `derivedFrom`, so an endpoint needs only one secret for any number
  * of workspaces.
  *
- * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without
+ * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt: 32 bytes, in base64url without
  * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
  * rotation, joined by line feeds.
  *
- * With a list of seeds, the first one derives the current key and keys of the others still verify, so that a
- * seed can be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes,
- * and for a subject or rotation that is empty, longer than 128 characters, or has control characters.
+ * With a list of seeds, the current key is derived from the first one. Keys from the others still verify, so a
+ * seed can be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for
+ * a subject or rotation that is empty, is longer than 128 characters or contains control characters.
  *
  * @example
  * if (!workspaces.has(name)) return new Response(null, { status: 404 });
@@ -52,7 +52,7 @@ export async function deriveVerificationKeys(
   if (known !== undefined) return [...known];
   const problems = problemsOfDerivation({ derivedFrom: seed, subject, rotations });
   if (problems.length > 0) {
-    // The arguments of a resource call the seed `derivedFrom`.
+    // In the arguments of a resource, the seed is named `derivedFrom`.
     const named = problems.map(({ field, text }) => `${field === "derivedFrom" ? "seed" : field}: ${text}`);
     throw new TypeError(named.join("; "));
   }

@@ -3,7 +3,7 @@ import { queryOf } from "./request.js";
 
 /** A handshake that was answered with its challenge (section 6.1). */
 export interface Handshake {
-  /** Where the three parameters were. */
+  /** How the three parameters were sent. */
   encoding: "form" | "json" | "multipart" | "query";
   /** The index of the verification key that the token equals. */
   keyIndex: number;
@@ -21,8 +21,8 @@ const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
 type ParameterReader = (name: string) => unknown;
 
 /**
- * Finds all three parameters in the body (a form, a multipart form or a JSON object) or all in the query;
- * other parameters are ignored. The content type is not checked, because section 6.1 does not name one.
+ * Finds all three parameters in the body (a form, a multipart form or a JSON object), or else all three in the
+ * query. Ignores other parameters. Does not check the content type, because section 6.1 does not name one.
  */
 export function findHandshake(url: string, shortText: string): ReceivedHandshake | undefined {
   const query = queryOf(url);
@@ -31,7 +31,7 @@ export function findHandshake(url: string, shortText: string): ReceivedHandshake
 
 const decoder = new TextDecoder();
 
-/** The body as text; "" if it is too long for a handshake, so that it is not parsed before it is verified. */
+/** The body as text; "" if it is too long for a handshake: such a body is not parsed before it is verified. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 
@@ -46,7 +46,7 @@ function findInBody(text: string): ReceivedHandshake | undefined {
 }
 
 function readForm(text: string): ParameterReader {
-  // Pairs without "=" contain no parameter, and with many of them URLSearchParams takes quadratic time.
+  // Pairs without "=" contain no parameter. With many of them, URLSearchParams would take quadratic time.
   const pairs = text.split("&").filter((pair) => pair.includes("="));
   const parameters = new URLSearchParams(pairs.join("&"));
   return (name) => parameters.get(name);
@@ -64,7 +64,7 @@ const FIELD_NAME =
   /\r\ncontent-disposition:[ \t]*form-data;[ \t]*name=(?:"([^"\r\n]*)"|([^\s";]+))[ \t]*(?:\r\n|$)/i;
 
 /**
- * The first line is the boundary. Files are ignored, and if a field name repeats, the first one counts.
+ * The first line is the boundary. Files are ignored. If a field's name repeats, the first field is used.
  * Returns an empty map for an incomplete form. Takes linear time.
  */
 function readMultipart(text: string): Map<string, string> {

@@ -9,7 +9,7 @@ export async function signHmac(key: KeyOrBody, body: KeyOrBody): Promise<string>
   return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Returns the index of the first key under which `macHex` is the HMAC of a body, or -1. Constant time. */
+/** Returns the index of the first key under which `macHex` is the HMAC of a body, or -1. Takes constant time. */
 export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): Promise<number> {
   const mac = Uint8Array.from(macHex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
   const bytes = toBytes(body);

@@ -12,7 +12,7 @@ export type VerificationKeyFunction = (request: RequestHead) => VerificationKeys
 /** Verification keys, or a function that returns them. */
 export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 
-/** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
+/** How many keys a workspace may have: a wrong signature is compared under each of them before it is rejected. */
 const MAX_KEYS = 32;
 
 export const problemOfKeyCount = (count: number): string | undefined =>
@@ -29,7 +29,7 @@ const isKeyOrBody = (value: unknown): value is KeyOrBody =>
 
 /**
  * Returns the keys as a list. Throws a TypeError if there is no key, if there are more than {@link MAX_KEYS}, or if one
- * is empty, such as from an unset environment variable: with an empty key, anyone could sign.
+ * is empty, for example because an environment variable is not set: with an empty key, anyone could sign.
  */
 export function listKeys(verificationKeys: VerificationKeys): KeyList {
   const keys: readonly KeyOrBody[] = isKeyOrBody(verificationKeys) ? [verificationKeys] : verificationKeys;

@@ -8,8 +8,8 @@ type Pair = [name: string, value: string];
 
 /**
  * The parts of an AWS Lambda HTTP event that are read. The types of @types/aws-lambda are assignable to it.
- * Function URLs and HTTP APIs send payload format 2.0; REST APIs, Application Load Balancers, and HTTP APIs
- * that are configured for it, send format 1.0.
+ * Function URLs and HTTP APIs send payload format 2.0. REST APIs and Application Load Balancers send format 1.0,
+ * and so do HTTP APIs that are configured for it.
  */
 export interface LambdaHttpEvent {
   /** Format 2.0: the path, with the stage if there is one. */
@@ -22,7 +22,7 @@ export interface LambdaHttpEvent {
   httpMethod?: string | undefined;
   /** Format 1.0: the path. A REST API omits the stage. */
   path?: string | undefined;
-  /** Format 1.0: the query, with the last value of repeated names. */
+  /** Format 1.0: the query, with only the last value of a repeated name. */
   queryStringParameters?: Values;
   /** Format 1.0: the query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;
@@ -51,7 +51,7 @@ export interface LambdaHttpEvent {
 export interface LambdaHttpResult {
   /** The HTTP status. */
   statusCode: number;
-  /** Only for load balancers, such as "200 OK". */
+  /** Only for load balancers; for example "200 OK". */
   statusDescription?: string;
   /** Absent for load balancers with multi-value headers, which receive `multiValueHeaders` instead. */
   headers?: Record<string, string>;
@@ -70,7 +70,7 @@ export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult
  * Converts a responder to a handler for AWS Lambda: for API Gateway (REST and HTTP APIs), function URLs and
  * Application Load Balancers, which it recognizes by the event. Rejects with a TypeError for any other event.
  *
- * The path is the webhook URL's, as the sender sent it. It includes the stage of API Gateway if the URL does,
+ * The path is that of the webhook URL, as the sender sent it. It includes the stage of API Gateway if the URL does,
  * although the `path` of a REST API's event omits it. A body that is not base64 is read as UTF-8: a REST API
  * must pass JSON as text or everything as binary, and must not transform bodies. Promises passed to
  * `waitUntil` settle before the handler returns, because the runtime is frozen after that.

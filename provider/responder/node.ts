@@ -3,7 +3,7 @@ import type { Answer } from "./answers.js";
 import type { BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
-/** The maximum size of all incomplete, unverified bodies that this process keeps, in bytes. */
+/** The maximum total size of the incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
 /** The memory that a chunk needs in addition to its bytes: a sender may send a body byte by byte. */
@@ -13,7 +13,7 @@ const CHUNK_BYTES = 200;
 const incomplete = new Map<IncomingMessage, number>();
 let unverifiedBytes = 0;
 
-/** Counts a chunk of a body. Over the limit, closes the connections whose bodies have been idle longest. */
+/** Counts a chunk. If that exceeds the limit, closes the connections whose bodies have been idle longest. */
 function keep(req: IncomingMessage, chunk: Uint8Array): void {
   const bytes = CHUNK_BYTES + chunk.length;
   const previous = incomplete.get(req) ?? 0;
@@ -32,18 +32,18 @@ function forget(req: IncomingMessage): void {
   incomplete.delete(req);
 }
 
-/** How long to discard the rest of a body after an early response, so that the sender can read it. */
+/** How long to discard the rest of a body after an early response, so that the sender can read that response. */
 const LINGER_MS = 2_000;
 
 /** A listener for `http.createServer`, or a handler for Express. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Converts a responder to a listener for `http.createServer`, or a handler for Express. A response before the
- * whole body has arrived closes the connection. All listeners of a process together keep at most 64 MiB of
+ * Converts a responder to a listener for `http.createServer`, or a handler for Express. If it responds before the
+ * whole body has arrived, it closes the connection. All listeners of a process together keep at most 64 MiB of
  * incomplete bodies: beyond that, the connection whose body has been idle longest is closed. If middleware
- * kept the body as bytes (`express.raw`), it is read from `req.rawBody` or `req.body`; if the body was
- * parsed, the response is 500 and says how to fix it.
+ * kept the body as bytes (`express.raw`), the body is read from `req.rawBody` or `req.body`. If middleware parsed
+ * it, the response is 500 and says how to fix that.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);
@@ -119,7 +119,7 @@ function readStream(
     const take = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      // The body is complete with this chunk, so it is not kept waiting.
+      // This chunk completes the body, which therefore need not be counted.
       if (length === expected) return;
       if (length <= limitBytes) return keep(req, chunk);
       req.off("data", take).pause();
@@ -128,7 +128,7 @@ function readStream(
     const end = (): void => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     // Has no effect after the end.
     const abort = (): void => settle("body_incomplete");
-    // Not "close", which is emitted after every request: a listener for it costs a tenth of a request.
+    // Not "close", which is emitted after every request: a listener for it costs a tenth of a request's time.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
   });
 }
@@ -144,13 +144,13 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   // A sender that disconnects during the response must not end the server.
   res.on("error", () => res.destroy());
   res.setHeader("connection", "close").writeHead(status, { ...headers, ...length });
-  // The response to HEAD has no body, and writing one would not send its head.
+  // A response to HEAD has no body, and `write` would not send its headers.
   if (req.method === "HEAD") res.flushHeaders();
   else res.write(body, () => req.socket.end());
   discardRest(req, res);
 }
 
-/** Whether the request has a body. Without one, `complete` is set too late. */
+/** Whether the request has a body. If it has none, Node sets `complete` too late. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 

@@ -10,11 +10,11 @@ export interface RequestHead {
   method: string;
   /** The request's target: an absolute URL, or path and query. */
   url: string;
-  /** The value of a header, whose name is in lower case. Repeated values are joined with ", ". */
+  /** The value of a header; `name` is in lower case. Repeated values are joined with ", ". */
   header(name: string): string | undefined;
   /**
-   * Name and value of every header, including repeated ones, in their original order and case if the runtime
-   * keeps them.
+   * The name and value of every header, including repeated ones. If the runtime keeps the original order and
+   * case, so does this.
    */
   headers(): Iterable<readonly [name: string, value: string]>;
 }

@@ -32,7 +32,7 @@ export interface DeliveryContext {
   waitUntil: WaitUntil;
 }
 
-/** Handles a verified delivery. It is acknowledged when this returns; if it throws or rejects, the response is 500. */
+/** Handles a verified delivery. It is acknowledged when this returns; if this throws, the response is 500. */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
 /** The keys of an endpoint, and what it does with deliveries. */
@@ -58,7 +58,7 @@ export interface AnswerContext {
   waitUntil?: WaitUntil | undefined;
 }
 
-/** Answers one request and never rejects. As a function, it maps the web's Request to its Response. */
+/** Answers one request and never rejects. Called as a function, it takes the web's Request and returns a Response. */
 export interface Responder {
   /** `runtime` is what Workers, Bun and Deno pass in addition to the request. */
   (request: Request, ...runtime: unknown[]): Promise<Response>;
@@ -68,12 +68,12 @@ export interface Responder {
 
 /**
  * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries
- * (section 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; compressed
- * body, 415; malformed signature, 401, before the body is read; body over the limit, 413; a handshake (a body of
- * at most 8 KiB, or the query), its challenge as plain text, or 401 for a wrong token and 400 for a challenge that
- * is not at most 1 KiB of printable ASCII; wrong signature, 401; body that is not JSON, 400; then 200. If
- * `onDelivery` throws an {@link UnavailableError}, the response is 503; after any other error, it is 500, and the
- * error is printed to stderr. The body of an error response is `{ "error": { "code", "message" } }`.
+ * (section 6.2) to `onDelivery`. Responds, in this order: 404 to a wrong path, 405 to a method other than POST, 415
+ * to a compressed body, 401 to a malformed signature (before it reads the body), 413 to a body over the limit. Then
+ * to a handshake (a body of at most 8 KiB, or the query): 401 if the token is wrong, 400 if the challenge is over
+ * 1 KiB or not printable ASCII, else its challenge as plain text. To any other request: 401 if the signature is
+ * wrong, 400 if the body is not JSON, 503 if `onDelivery` throws an {@link UnavailableError}, 500 if it throws another
+ * error, which is printed to stderr, else 200. An error response's body is `{ "error": { "code", "message" } }`.
  *
  * Throws a TypeError for a missing or empty key, more than 32 keys, an invalid path or an unknown option, and a
  * RangeError for a limit that is not a positive whole number.

@@ -10,7 +10,7 @@ export interface CreateDeliveryOptions {
   verificationKey: string | Uint8Array;
   /** The webhook URL. Default: http://localhost/ */
   url?: string;
-  /** Fields that replace those of the kind's sample message. */
+  /** Fields that replace those of the sample message for this kind. */
   message?: Record<string, unknown>;
   /** The exact body, instead of a message. */
   body?: string | Uint8Array;

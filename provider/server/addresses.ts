@@ -5,7 +5,7 @@ export const DEFAULT_HOST = "127.0.0.1";
 
 /** The default health check path. It answers 200, or 503 if only a restart would help. */
 export const HEALTH_PATH = "/healthz";
-/** It answers 200, or 503 while deliveries cannot be stored, or once the responder is about to stop. */
+/** The ready path. It answers 200, or 503 while deliveries cannot be stored or the responder is about to stop. */
 export const READY_PATH = "/readyz";
 
 export const defaultPath = (workspace: string): string => `/${workspace}`;

@@ -46,7 +46,7 @@ const keysError: z.core.$ZodErrorMap = ({ input }) =>
   'each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }';
 
 // The path is not shown: its query may be a secret.
-const pathError = 'must be a path without query, fragment and whitespace, such as "/acme"';
+const pathError = 'must be a path without a query, fragment or whitespace, such as "/acme"';
 
 const pathShape = z.string({ error: pathError }).regex(/^\/[^?#\s]*$/, { error: pathError });
 
@@ -66,7 +66,7 @@ const workspaceShape = z.strictObject({
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
 const hostError = expected(
-  "an address or a host name, without scheme and port",
+  "an address or a host name, without a scheme or port",
   'write "127.0.0.1", or "0.0.0.0" for every address',
 );
 
@@ -138,7 +138,7 @@ function* problemsTogether({
         path: ["workspaces"],
         message: `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
       };
-    // The schema reports that it is not an object, so do not also report missing keys.
+    // The schema reports a workspace that is not an object, so do not also report its missing keys.
     if (!isMap(workspace)) continue;
     const keys = derived + count(workspace["verificationKeys"]);
     const keysText = keys === 0 ? NO_KEY : problemOfKeyCount(keys);
@@ -182,7 +182,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a configuration file: JSON with the shape of {@link FileConfig}, with paths relative to its folder.
+ * Reads a configuration file: JSON with the shape of {@link FileConfig}; paths are relative to the file's folder.
  * Throws `invalid_config` with everything that is wrong, one line each, without keys.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
@@ -250,8 +250,8 @@ async function readKey(source: KeySource, folder: string): Promise<string> {
 }
 
 /**
- * Returns the derived keys first, starting with the current ones. They are derived when they are needed, because
- * deriving the keys of 30,000 workspaces up front would take seconds.
+ * Returns the derived keys, the current one first, then the workspace's own keys. Derives keys only when they are
+ * needed, because deriving those of 30,000 workspaces up front would take seconds.
  */
 export async function keysOf(
   { workspaces, derivedFrom, rotations = [] }: Pick<ServerConfig, "workspaces" | "derivedFrom" | "rotations">,
@@ -262,7 +262,7 @@ export async function keysOf(
   return [...derived, ...verificationKeys];
 }
 
-/** Reads a configuration without its keys: where it listens and keeps its deliveries. Throws `invalid_config`. */
+/** Reads where a configured responder listens and keeps its deliveries, but no keys. Throws `invalid_config`. */
 export async function readPlace(
   file: string,
 ): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {

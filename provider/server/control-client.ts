@@ -24,7 +24,7 @@ export const CONTROL_LIMITS = {
 /** How long to wait between two inspections, in milliseconds. */
 export const INSPECT_EVERY_MS = 50;
 
-/** Returns undefined if no process holds the folder. Throws `timeout` if one does but does not respond. */
+/** Returns undefined if no process holds the folder. Throws `timeout` if a process does, but does not respond. */
 export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const deadline = performance.now() + CONTROL_LIMITS.answerMs;
   for (;;) {
@@ -36,7 +36,7 @@ export async function findRunning(dataDir: string): Promise<Instance | undefined
   }
 }
 
-/** Waits until no process holds a data folder. Throws `timeout` if that takes longer than this many milliseconds. */
+/** Waits until no process holds a data folder. Throws `timeout` if that takes longer than `limitMs`. */
 export async function waitUntilReleased(dataDir: string, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (isHeld(dataDir)) {
@@ -50,7 +50,7 @@ function notAnswering(dataDir: string, announced: Instance | undefined): ApiChat
   return fail("timeout", text, [{ id: "end_process", pid: announced?.pid }]);
 }
 
-/** Returns false if the responder is gone, does not respond, or another program has its port. */
+/** Returns false if the responder is gone or does not respond, or if another program has its port. */
 export async function isResponding(instance: Instance): Promise<boolean> {
   try {
     return (await ask(instance, "/ping")) !== undefined;
@@ -80,7 +80,7 @@ export interface SpoolChanges {
   replay(choice: DeadLetterChoice): number | Promise<number>;
 }
 
-/** Returns the spool of a running responder. Changes throw `unavailable` if it is gone or its disk fails. */
+/** Returns the spool of a running responder. Changes throw `unavailable` if the responder is gone or its disk fails. */
 export const spoolOf = (running: Instance): SpoolChanges => ({
   retry: async (workspaces) => (await command(running, "/retry", { workspaces })) as number,
   replay: async (choice) => (await command(running, "/replay", choice)) as number,
@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it rejects. */
+/** Returns the response to one request, or undefined if that responder is gone. Throws if it rejects the request. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,

@@ -10,21 +10,21 @@ import { jsonOrText } from "../lib/values.js";
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
 
-/** Identifies the start, in every response of the control interface, including rejections. */
+/** The header that identifies a responder's start in every response of its control interface, even in rejections. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 const instanceShape = z.object({
   /** Identifies this start: passed by the starter, or generated. */
   instance: z.string(),
   pid: z.int(),
-  /** Where it listens for the service. */
+  /** Where the responder listens for the service. */
   host: z.string(),
   port: z.int(),
-  /** Where it listens for its control interface, on 127.0.0.1. */
+  /** The port of its control interface, on 127.0.0.1. */
   controlPort: z.int(),
   /** The secret that the control interface requires. */
   token: z.string(),
-  /** Whether the starter passed the instance, as `HandshakeResponder` does. */
+  /** Whether the starter passed `instance`: `HandshakeResponder` does. */
   isManaged: z.boolean(),
 });
 
@@ -34,7 +34,7 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 const LOCK_FILE = "lock.sqlite";
 
-/** The file remains after its responder ends: only a response to its token shows that the responder is alive. */
+/** The file outlives its responder, so only a response to its token shows that the responder is alive. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
   return (await instanceShape.safeParseAsync(jsonOrText(text))).data;
@@ -47,8 +47,8 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Creates a missing folder. The system releases the lock when the process ends, however it ends. Throws
- * `conflict` if another process holds the folder, `invalid_config` if it cannot be created or written to.
+ * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends for any
+ * reason. Throws `conflict` if another process holds the folder, `invalid_config` if nothing can be written to it.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {
   makeDataDir(dataDir);
@@ -57,7 +57,7 @@ export async function takeDataDir(dataDir: string): Promise<FileLock> {
     const text = `dataDir ${dataDir} is in use by ${nameOf(await readInstance(dataDir))}`;
     throw new ApiChatError("conflict", text, { operation: "responder", hints: [{ id: "own_data_dir" }] });
   }
-  // The process announced there is dead.
+  // The process that this file announces is dead.
   await rm(join(dataDir, INSTANCE_FILE), { force: true });
   return lock;
 }
@@ -72,7 +72,7 @@ export function isHeld(dataDir: string): boolean {
 export const nameOf = (announced: Instance | undefined): string =>
   announced === undefined ? "another process" : `the responder of process ${announced.pid}`;
 
-/** Creates the folder for its owner; an existing one is not changed. Throws `invalid_config` if it cannot. */
+/** Creates the folder for its owner only; an existing one is not changed. Throws `invalid_config` on failure. */
 export function makeDataDir(dataDir: string): void {
   try {
     makeFolders(dataDir);

@@ -37,7 +37,7 @@ export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
   metrics?: Pick<Metrics, "attempted"> | undefined;
 }
 
-/** The part of the configuration about forwarding. Deliveries of a workspace without a URL are kept. */
+/** The part of the configuration that concerns forwarding. Deliveries of a workspace without a URL are kept. */
 export interface ForwardPlan extends Pick<ServerConfig, "forwardWithinSeconds"> {
   workspaces: Record<string, Pick<WorkspaceConfig, "forwardTo">>;
 }
@@ -48,8 +48,8 @@ const DAY_SECONDS = 86_400;
 const SPOOL_PAUSE_MS = 1_000;
 
 /**
- * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation,
- * with conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
+ * Forwards the present and future deliveries in the spool: those of one conversation in order of acceptance,
+ * several conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
  * deliveries become dead letters. Forwards nothing before its first plan. The spool decides what is due.
  */
 export class Forwarder {
@@ -58,7 +58,7 @@ export class Forwarder {
   readonly #metrics: ForwarderOptions["metrics"];
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
-  /** The URLs by workspace. Deliveries of other workspaces are kept; attempts in progress continue. */
+  /** The URLs by workspace. Deliveries of workspaces without one are kept; attempts in progress continue. */
   #targets: ReadonlyMap<string, string> = new Map();
   /** The attempts in progress, by the IDs of their deliveries. */
   readonly #attempts = new Map<string, Promise<unknown>>();
@@ -79,8 +79,8 @@ export class Forwarder {
   }
 
   /**
-   * Follows this plan from now on; attempts in progress finish with the previous plan. The age of a workspace's kept
-   * deliveries counts from when it gets a target. A changed target is tried at once.
+   * Follows this plan from now on; attempts in progress finish with the previous plan. When a workspace
+   * gets a target, the age of the deliveries kept for it starts at 0. A changed target is tried immediately.
    */
   follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
     void this.#plans.run("plan", async () => {
@@ -99,7 +99,7 @@ export class Forwarder {
     return this.#attempts.has(id);
   }
 
-  /** Resolves when the attempts in progress have ended, or were given up and stay in the spool. */
+  /** Resolves when no attempt is in progress. Deliveries whose attempt was given up stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
@@ -136,7 +136,7 @@ export class Forwarder {
 
   /**
    * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when
-   * the forwarder gives up: an unrecorded delivery is forwarded again after the next start. Never rejects.
+   * the forwarder gives up; the next start then forwards the delivery again. Never rejects.
    */
   async #attempt(delivery: TakenDelivery, target: string): Promise<void> {
     const { signal } = this.#abandoning;
@@ -144,7 +144,7 @@ export class Forwarder {
     const startMs = performance.now();
     const outcome = await forwardRequest(delivery, { url: new URL(target), ...options });
     this.#metrics?.attempted(delivery.workspace, outcome.kind, performance.now() - startMs);
-    // Until that is recorded, the delivery stays taken, so that it is not sent twice.
+    // Until the outcome is recorded, the delivery stays taken, so that it is not sent twice.
     await this.#persist(() => this.#record(outcome, delivery, target));
   }
 
@@ -186,10 +186,10 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
   [DELIVERY_ID_HEADER, id],
 ];
 
-/** How much of an unused response body is read: a longer one closes the connection. */
+/** How much is read of a response's body, which is not used. A longer body closes the connection. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-/** Does not follow a redirect. A status counts even if the body of the response never ends. Never rejects. */
+/** Does not follow a redirect. Uses the status even if the body of the response never ends. Never rejects. */
 export async function forwardRequest(
   { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
   { url, ...options }: { url: URL } & Pick<PostOptions, "dispatcher" | "timeoutMs" | "signal">,

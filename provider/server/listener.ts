@@ -5,7 +5,7 @@ import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
 
-/** Where to listen; port 0 picks a free one. */
+/** Where to listen; port 0 picks a free port. */
 export interface ListenAddress {
   host: string;
   port: number;
@@ -13,9 +13,9 @@ export interface ListenAddress {
 
 export interface Listener extends ListenAddress {
   /**
-   * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a
-   * request that is already on its way still gets its response. Requests that take longer than five seconds are cut
-   * off. Calling it again waits for the same shutdown.
+   * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later, so
+   * that a request that is already on its way still gets its response. Cuts off requests that take longer than five
+   * seconds. Another call waits for the same shutdown.
    */
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ const LIMITS = {
   lingerMs: 500,
   /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
-  /** The proxy in front of a responder needs few. See {@link Connections}. */
+  /** How many connections may be open: a proxy in front of a responder needs few. See {@link Connections}. */
   connections: 2_000,
 };
 
@@ -98,13 +98,13 @@ async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Prom
 }
 
 /**
- * The open connections of a server, at most this many. Beyond that, a new one replaces the one that has waited longest
- * for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
+ * The open connections of a server. At the limit, a new connection replaces the one that has waited longest for its
+ * sender: an idle one if there is any, else one whose request is incomplete. If all connections wait for a
  * response, the new one is closed. So no client can keep others out by holding connections open.
  */
 class Connections {
   readonly #limit: number;
-  /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
+  /** The last response on each connection, if any. Connections that have been silent longest come first. */
   readonly #responses = new Map<Socket, ServerResponse | undefined>();
 
   constructor(limit: number) {

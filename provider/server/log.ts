@@ -21,8 +21,8 @@ export type LogSink = (line: string) => void;
 const SAME_LINE_MS = 10_000;
 
 /**
- * JSON lines: `time`, `level`, `event`, then the fields. Does not redact: a field must not contain what a
- * sender or a target chose, nor the message of an unknown error. Redacting the keys of 30,000 workspaces
+ * JSON lines: `time`, `level`, `event`, then the fields. Does not redact, so a field must contain neither
+ * what a sender or a target chose nor the message of an unknown error. Redacting the keys of 30,000 workspaces
  * would take seconds. Why not pino: it is as fast, but has 13 packages and makes a start 67 ms longer.
  */
 export function createLog(sink: LogSink): Log {
@@ -58,7 +58,7 @@ export const messageOfError = (error: unknown): string =>
 /** The size at which a log file is rotated, in bytes. */
 const FILE_BYTES = 5 * 1024 * 1024;
 
-/** Writes to a file that only its owner can read. A full file is renamed to `<file>.1`, which it replaces. */
+/** Writes to a file that only its owner can read. A full file is renamed to `<file>.1`, replacing any previous one. */
 export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
   let size = fileSize(file);
   if (size > 0) chmodSync(file, 0o600);

@@ -11,7 +11,7 @@ import { type ListenAddress, type Listener, startListener } from "./listener.js"
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
-/** How many workspaces have series of their own, about 25 each: Prometheus keeps every one of them in memory. */
+/** How many workspaces have series of their own, about 25 each: Prometheus keeps every series in memory. */
 const MAX_WORKSPACES = 100;
 
 /** The label of the series that all further workspaces share. No workspace can have this name. */
@@ -22,10 +22,10 @@ const HANDSHAKE_RESULTS = ["answered", "invalid_token", "invalid_challenge"];
 /** The outcomes of an attempt. An attempt that the shutdown interrupts is not counted. */
 const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 
-/** Up to the time limit of an attempt, in seconds. */
+/** The buckets, in seconds, up to the time limit of an attempt. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The fraction of time that counting rows may take: deliveries wait for it, and a million rows take long. */
+/** The fraction of time that counting rows may take. Deliveries wait meanwhile, and a million rows take long. */
 const COUNTING_SHARE = 0.01;
 
 /** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */
@@ -48,7 +48,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const duration = define("forward_duration_seconds", "Duration of an attempt to forward.", "result");
   const durations = new Histogram({ ...duration, buckets: DURATIONS });
   const pending = new Gauge(define("pending_deliveries", "Deliveries in the spool.", "workspace"));
-  const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest one.", "workspace"));
+  const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest delivery.", "workspace"));
   const deadLetters = new Gauge(define("dead_letters", "Deliveries that were given up.", "workspace"));
   const bytes = new Gauge(define("spool_bytes", "Size of the spool's file and its log."));
   new Gauge(define("build_info", "Always 1.", "version")).set({ version: VERSION }, 1);

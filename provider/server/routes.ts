@@ -45,10 +45,10 @@ const HEALTH_WAIT_MS = 500;
 type Probe = "ready" | "health";
 
 /**
- * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries
- * before it responds 200, or 503 if the store fails. The ready path responds 200, or 503 while nothing can be
- * stored or once this drains; the health path 200, or 503 if only a restart would help; every other path
- * 404. A map, not a framework's router: the responder needs no Request or Response.
+ * Responds on the paths of a configuration. Each workspace's path answers handshakes, and responds 200 to a delivery
+ * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or once
+ * this drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
+ * The paths are in a map, not in a framework's router, because the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;
@@ -65,7 +65,7 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#options = options;
   }
 
-  /** Switches to this configuration just before it resolves; requests in progress finish with the old one. */
+  /** Switches to this configuration and then resolves; requests in progress finish with the old configuration. */
   async configure(config: ServerConfig): Promise<void> {
     const places = new Map<string, WorkspaceRoute>();
     for await (const [workspace, { path }] of entriesInSlices(config.workspaces))
@@ -139,7 +139,7 @@ export class Routes implements Pick<Responder, "answer"> {
     { startMs, ...facts }: { startMs: number; kind: string; result: string },
   ): void {
     const ms = Math.round(performance.now() - startMs);
-    // Anything except a number may be content.
+    // A conversation ID that is not a number may be content.
     const ids = { workspace, id, conversation: /^-?\d+$/.test(conversation) ? conversation : undefined };
     this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
   }
@@ -159,7 +159,7 @@ export class Routes implements Pick<Responder, "answer"> {
   async #checkStore(probe: Probe): Promise<Answer> {
     try {
       const checked = this.#store.check().then(() => OK);
-      // A restart does not make a slow disk faster.
+      // A restart does not make a slow disk faster, so the health check does not wait for it.
       return await (probe === "ready"
         ? checked
         : Promise.race([checked, sleep(HEALTH_WAIT_MS).then(() => OK)]));
@@ -191,10 +191,10 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
-/** The delivery would loop forever. The forwarder retries it, so nothing is lost once the target is corrected. */
+/** If stored, the delivery would loop forever. It is retried, so correcting the target in time loses nothing. */
 const OWN_DELIVERY = answerError(
   "not_found",
-  "this responder sent the delivery; forward it to your own program",
+  "this delivery came from this responder itself; set forwardTo to your own program",
 );
 const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "this path accepts only GET and HEAD", {
   allow: "GET, HEAD",

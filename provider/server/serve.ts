@@ -1,16 +1,16 @@
 import { startServer, type RunningServer, type ServerOptions } from "./server.js";
 
 export interface ServeOptions extends ServerOptions {
-  /** How long after SIGTERM requests are still accepted, while the ready path answers 503. Default 0. */
+  /** How long requests are still accepted after SIGTERM, while the ready path answers 503. Default 0. */
   drainSeconds?: number | undefined;
 }
 
 /**
- * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it; the same signal again
- * kills it. Throws what `startServer` throws. A crash ends the process with exit code 1.
+ * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it. The same signal again
+ * kills the process. Throws what `startServer` throws. A crash ends the process with exit code 1.
  */
 export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOptions): Promise<void> {
-  // Makes files that SQLite and others create accessible to the owner only.
+  // Makes the files that SQLite and others create accessible only to their owner.
   process.umask(0o077);
   // A closed stderr must not crash the responder.
   process.stderr.on("error", () => undefined);
@@ -44,7 +44,7 @@ function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
   for (const signal of isWindows ? WINDOWS_STOPS : (["SIGTERM", "SIGINT"] as const)) {
     // Ctrl-C does not drain.
     const waitMs = signal === "SIGTERM" ? drainMs : 0;
-    // Without a listener, a second signal ends the process at once.
+    // `once` removes this listener, so a second signal ends the process immediately.
     process.once(signal, () => {
       setTimeout(kill, waitMs + STOP_MS).unref();
       if (waitMs > 0) drain();
@@ -59,5 +59,5 @@ const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 /** How long a graceful stop may take, in milliseconds: everything that it waits for takes ten seconds at most. */
 const STOP_MS = 12_000;
 
-/** `process.exit` would wait for a pending read, such as of a key from a pipe. */
+/** `process.exit` would wait for a pending read, for example of a key from a pipe. */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

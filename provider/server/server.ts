@@ -18,7 +18,7 @@ import { openSpool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start for its starter. The log then goes to `responder.log` in the data folder, else to stderr. */
+  /** Identifies this start for its starter. If set, the log is `responder.log` in the data folder, else stderr. */
   instance?: string | undefined;
   /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;
@@ -30,7 +30,7 @@ export interface ServerOptions {
 export interface RunningServer extends ControlActions {
   readonly log: Log;
   drain(): void;
-  /** Resolves when it has stopped; rejects if stopping failed, or if it stopped because its folder is gone. */
+  /** Resolves when the server has stopped; rejects if that failed, or if it stopped because its folder is gone. */
   readonly stopped: Promise<void>;
 }
 
@@ -51,8 +51,8 @@ const writeToStderr = (line: string): void => void process.stderr.write(line);
 type Undo = () => unknown;
 
 /**
- * Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another process has the
- * data folder, `unavailable` if the address is not available. Nothing is left running then.
+ * Throws an ApiChatError: `invalid_config` for a wrong configuration, `conflict` if another process holds
+ * the data folder, `unavailable` if the address is not available. After an error, nothing is left running.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const undos: Undo[] = [];
@@ -68,7 +68,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
   for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
-/** Adds a function to `undos` for each step; the stop calls them in reverse order. */
+/** For each step, adds the function that undoes it to `undos`; a stop calls these functions in reverse order. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID(), metricsPort, metricsHost, logDeliveries } = options;
   const loaded = await loadConfig(configFile);
@@ -90,7 +90,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const forwarder = new Forwarder({ spool, log, metrics });
   const isOurs = (id: string): boolean => forwarder.isSending(id);
   const routes = new Routes(spool, log, { metrics, logDeliveries, isOurs });
-  /** The address to listen on; it has the real port once the server listens. */
+  /** The address to listen on; it holds the real port as soon as the server listens. */
   let address: ListenAddress = { host, port };
   const changes = new KeyedQueue();
   const stopped = Promise.withResolvers<void>();
@@ -145,7 +145,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     stop: () => stop(),
   };
 
-  /** Stops if the folder was removed or names another process: nothing can find this one then. */
+  /** Stops if the folder was removed or names another process: then nothing can find this process. */
   const checkFolder = async (): Promise<void> => {
     if ((await readInstance(dataDir))?.instance === instance) return;
     const text = `the data folder ${dataDir} was removed or replaced while the responder ran`;
@@ -186,7 +186,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
-  // The folder may be a volume that something else created, so it is not changed.
+  // The folder may be a volume that something else created, so its mode is not changed.
   const warning = warningOfMode(dataDir, "messages");
   if (warning !== undefined) log.warn("configuration", { warning });
   return server;

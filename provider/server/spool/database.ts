@@ -9,7 +9,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/** `synchronous`: a commit returns once it is on disk. `secure_delete`: deleted rows contain messages. */
+/** `synchronous`: a commit returns once it is on disk. `secure_delete`: deleted messages are overwritten. */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -22,8 +22,8 @@ const PRAGMAS = `
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
  * and for each one without a conversation: only those may be forwarded, so a long queue behind them costs nothing.
  * `accepted_ms` and `buried_ms` follow the machine's clock. `due_ms`, `age_from_ms` and `since_ms` follow running time,
- * which counts only while a responder has the file open: `clock` has the running time of
- * the last commit, and the machine's time. All are in milliseconds.
+ * which advances only while a responder has the file open. `clock` has the running time and the machine's time of the
+ * last commit. All are in milliseconds.
  */
 const TABLES = `
   CREATE TABLE deliveries (
@@ -65,7 +65,7 @@ const TABLES = `
   INSERT INTO clock VALUES (0, 0);
 `;
 
-/** With `create`, opens the file exclusively, for the responder. */
+/** Only the responder passes `create`: it then creates a missing file, and converts an older one. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   const options = {
     applicationId: "apic",
@@ -87,7 +87,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   }
 }
 
-/** A header as received: name and value. Repeated names stay separate, in their order. */
+/** A header as received: name and value. Repeated names stay separate, in the order received. */
 export type HeaderPair = readonly [name: string, value: string];
 
 /** A verified delivery, to be stored until it is forwarded. */
@@ -95,7 +95,7 @@ export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order; those without a conversation wait for no other. */
+  /** Deliveries of one conversation are forwarded in order; those without a conversation do not wait for others. */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -109,7 +109,7 @@ export interface KeptDelivery extends AcceptedDelivery {
   acceptedMs: number;
   attempts: number;
   failure: string | undefined;
-  /** By the machine's clock. Missing if the workspace is not forwarded, or if it waits behind another delivery. */
+  /** By the machine's clock. Missing if the workspace is not forwarded, or another delivery must go first. */
   dueMs?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface SpoolCounts {
   /** Acknowledged, but neither forwarded nor given up. */
   pending: number;
   deadLetters: number;
-  /** When the oldest pending one was accepted, in milliseconds since 1970. */
+  /** When the oldest pending delivery was accepted, in milliseconds since 1970. */
   oldestMs?: number | undefined;
 }
 
@@ -33,13 +33,13 @@ export function findSpool(dataDir: string): SpoolFile | undefined {
 }
 
 /**
- * The file of a spool: its deliveries, and the changes that any process may make. All queries use an index, so they
- * are as fast with 100,000 rows. Every method throws what SQLite throws.
+ * The file of a spool: its deliveries, and the changes that any process may make. All queries use an index, so
+ * 100,000 rows do not slow them down. Every method throws what SQLite throws.
  */
 export class SpoolFile {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  /** Running time when this process began. */
+  /** The running time when this process began. */
   readonly #zeroMs: number;
 
   constructor(database: DatabaseSync) {
@@ -48,7 +48,7 @@ export class SpoolFile {
     this.#zeroMs = Number(this.#statements.runningTime.get()?.running_ms) - performance.now();
   }
 
-  /** Running time, in milliseconds: it counts only while a responder has the file open. */
+  /** The running time in milliseconds, which advances only while a responder has the file open. */
   nowMs(): number {
     return Math.floor(this.#zeroMs + performance.now());
   }
@@ -67,7 +67,7 @@ export class SpoolFile {
     return this.write(() => this.retryWaiting(workspaces));
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts over. */
+  /** The replayed dead letters keep their IDs and their original positions, but their age starts over. */
   replay(choice: DeadLetterChoice): number {
     return this.write(() => this.replayEach(this.chooseDead(choice)));
   }
@@ -147,7 +147,7 @@ const prepareStatements = (database: DatabaseSync) => ({
     `SELECT position FROM dead_letters
      WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
   ),
-  // The first waiting delivery of a conversation is no longer the first if the dead letter was before it.
+  // If the dead letter comes before the first waiting delivery of its conversation, that one is no longer due.
   yieldHead: database.prepare(
     `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
      (SELECT min(later.position) FROM dead_letters AS letter
@@ -188,7 +188,7 @@ const OF_WORKSPACE = "(:workspace IS NULL OR workspace = :workspace)";
 
 const findIn = (table: string): string => `SELECT ${COLUMNS} FROM ${table} WHERE id = :id`;
 
-/** Finds the rows in an index, so that no other bodies are read. */
+/** Finds the rows in an index, so that the bodies of other rows are not read. */
 const listOf = (table: string, more: string): string =>
   `SELECT ${COLUMNS}, ${more} FROM ${table} WHERE position IN
    (SELECT position FROM ${table} WHERE ${OF_WORKSPACE} AND position > :after ORDER BY position LIMIT :limit)

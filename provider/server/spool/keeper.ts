@@ -49,7 +49,7 @@ export class SpoolKeeper {
 
   /**
    * Makes all calls in one transaction. Their changes are on disk when this returns. A call that fails changes nothing
-   * and does not affect the others. `bytes` is how much they add.
+   * and does not affect the others. `bytes` is how much the calls add.
    */
   run(calls: readonly Call[], bytes: number): Outcome[] {
     const jobs = calls.map((call): Job => ({ call, outcome: {} }));
@@ -74,8 +74,8 @@ export class SpoolKeeper {
   }
 
   /**
-   * If the common commit fails, each call is tried alone: a delivery that does not fit holds back neither
-   * those that do nor the rows to be deleted, which make room. A call that fails alone is retried once.
+   * If the common commit fails, each call is tried alone: a delivery that does not fit then holds back
+   * neither smaller ones nor deletions, which make room. A call that fails alone is retried once.
    */
   #commit(jobs: readonly Job[], isLast = false): void {
     if (jobs.length === 0) return;
@@ -88,7 +88,7 @@ export class SpoolKeeper {
       const error = toSqliteError(cause);
       fail(jobs, error);
       this.#volume.noteFailure(error);
-      // Waiting for another process takes long, so do not repeat it for each call.
+      // Waiting for another process takes long, so do not wait again for each call.
       if (isLast || error.code === "busy") return;
       if (jobs.length > 1) for (const job of jobs) this.#commit([job]);
       else {

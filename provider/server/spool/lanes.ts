@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** For one workspace, which never gets more than half of the free attempts. */
+  /** The maximum for one workspace, which also never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }
@@ -47,7 +47,7 @@ export class Lanes {
     this.#attempts += attempts;
     lane.lookMs = lookMs;
     this.#lanes.delete(lane.workspace);
-    // Move it behind the others, so that each gets its turn.
+    // Move this lane behind the others, so that each gets its turn.
     if (lookMs < Infinity || lane.attempts > 0) this.#lanes.set(lane.workspace, lane);
   }
 
@@ -60,7 +60,7 @@ export class Lanes {
     lane.lookMs = 0;
   }
 
-  /** Returns when to look again if nothing happens first, in running time; Infinity if never. */
+  /** Returns the running time at which to look again if nothing happens before; Infinity if never. */
   nextMs(): number {
     let nextMs = Infinity;
     for (const lane of this.#lanes.values())
@@ -69,7 +69,7 @@ export class Lanes {
   }
 
   /**
-   * Returns how many attempts a workspace may begin, so that hanging targets cannot use all. A workspace whose last
+   * Returns how many attempts a workspace may begin: hanging targets must not use them all. A workspace whose last
    * attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {

@@ -121,7 +121,7 @@ describe("a wrong configuration", () => {
     ["prot: is not a known field", { prot: 1 }],
     ["port: must be a whole number from 0 to 65535, got nothing", { port: undefined }],
     ["port: must be a whole number from 0 to 65535, got 65536", { port: 65_536 }],
-    ["host: must be an address or a host name, without scheme", { host: "http://127.0.0.1" }],
+    ["host: must be an address or a host name, without a scheme", { host: "http://127.0.0.1" }],
     ["forwardWithinSeconds: must be a whole number of at least 1, got 0.5", { forwardWithinSeconds: 0.5 }],
     ["workspaces: must contain at least one", { workspaces: {} }],
     ["workspaces: a name must be 1 to 64", { workspaces: { "a/b": ACME } }],

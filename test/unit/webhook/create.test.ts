@@ -243,7 +243,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     ["clears", undefined, true, `Registered now: nothing. ${LOST}`],
     ["clears", failWith(401), false, RESTORED],
     ["unverified", failWith(503), false, RESTORED],
-    ["unverified", undefined, true, `${LOST}: its key is not known. If a stack has it, run pulumi refresh`],
+    ["unverified", undefined, true, `${LOST}: its key is not known. If a stack owns it, run pulumi refresh`],
     ["keeps", undefined, false, KEPT],
     ["keeps", failWith(401), false, KEPT],
   ])(
