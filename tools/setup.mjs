@@ -68,7 +68,7 @@ async function build() {
   const digest = digestSources();
   rmSync(BUILT, { force: true });
   await run(NODE, ["tools/compile/main.ts"]);
-  // npm links a command only if its file exists, and it did not when npm installed.
+  // npm links a command only if its file exists, and this file did not exist when npm installed.
   if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
   writeFileSync(BUILT, digest);
 }
@@ -106,7 +106,8 @@ async function unless(isDone, title, work) {
   for (let isFirst = true; !succeeds(() => create(LOCK), "EEXIST"); isFirst = false) {
     let holder = "";
     succeeds(() => (holder = read(LOCK)), "ENOENT");
-    if (isFirst) console.error(`Waiting for process ${holder}. If that is not a set-up, remove ${LOCK}*`);
+    if (isFirst)
+      console.error(`Waiting for process ${holder}. If it is not running this set-up, remove ${LOCK}*`);
     const isDead = holder && !succeeds(() => process.kill(Number(holder), 0), "ESRCH");
     // Under a separate lock, because a slower process must not remove the next lock.
     if (isDead && succeeds(() => create(`${LOCK}-dead`), "EEXIST")) {

@@ -73,8 +73,8 @@ const RANDOM = z.object({
   keep,
   bytes: count(16, 64, DEFAULT_BYTES),
   initial: verificationKeyShape().optional(),
-  subject: notAccepted("is for derived keys; give derivedFrom too, or leave it out"),
-  rotations: notAccepted('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
+  subject: notAccepted("is for derived keys; set derivedFrom too, or leave subject out"),
+  rotations: notAccepted('is for derived keys; set derivedFrom too, or write rotation: "2026-12"'),
 });
 
 const DERIVED = z.object({
@@ -83,9 +83,9 @@ const DERIVED = z.object({
   rotations: validatedBy(DERIVATION_RULES.rotations),
   keep,
   rotation: notAccepted('is for random keys; write rotations: ["2026-12"]'),
-  bytes: notAccepted("is for random keys: a derived one has 32 bytes; leave it out"),
+  bytes: notAccepted("is for random keys: derived keys have 32 bytes; leave it out"),
   initial: notAccepted(
-    "is for random keys; to move to derived ones, leave it out: earlier keys stay, up to keep",
+    "is for random keys; to move to derived keys, leave initial out: keep says how many earlier keys stay",
   ),
 });
 

@@ -28,8 +28,8 @@ import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js"
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
 /**
- * The arguments of an `ApiChatWebhook`, and its secret properties. A query may hold a token, and `applied` repeats the
- * URL.
+ * The arguments of an `ApiChatWebhook`, and its secret properties. A URL's query may hold a token, and
+ * `applied` repeats the URL.
  */
 export const WEBHOOK_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.ApiChatWebhook),
@@ -42,7 +42,7 @@ export const WEBHOOK_SPEC: ResourceSpec = {
     ].map((name) => [name]),
 };
 
-/** Other places of the webhook URL in a state: secret if the program marks the URL as secret. */
+/** Where else a state contains the webhook URL: secret if the program marks the URL as secret. */
 export const SECRETS_OF_DRIFT = [
   ["drift", "expected"],
   ["drift", "actual"],
@@ -92,7 +92,7 @@ interface Checked {
 
 /**
  * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are
- * accepted. The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
+ * accepted. The inputs get `status: "verified"`, so that a preview shows a change if the webhook has lost it.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;
@@ -161,7 +161,7 @@ export function diffWebhook(
   if (isKeyDrifted(state)) printLine(name, "webhookVerificationKey: the service has a different key");
   const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
-  else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
+  else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries the new one");
   const changes = [
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
@@ -183,7 +183,7 @@ function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): bool
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** A URL with a query is secret: see webhook.ts. The preview itself shows a change of other URLs. */
+/** A URL with a query is secret: see webhook.ts. For other URLs, the preview itself shows a change. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));

@@ -101,7 +101,7 @@ export async function importWebhook(
 /** The form of a bot URL in section 2.1. */
 const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
 
-/** The result of `getApiChatWebhook`, without the key and the values of a query. */
+/** The result of `getApiChatWebhook`, without the key and with query values hidden. */
 export async function lookUpRegistration(
   baseUrl: string | undefined,
   apiKey: string | undefined,

@@ -63,7 +63,7 @@ export interface ApiChatWebhookArgs {
  * ```
  */
 export class ApiChatWebhook extends pulumi.CustomResource {
-  /** The URL for messages of the workspace's contacts (section 4.2). Known in the preview of an update. */
+  /** The URL for messages from the workspace's contacts (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
   /** The service's `webhook_status` (section 3): `verified` after `up`; a refresh may find another value. */
   declare readonly status: pulumi.Output<string>;
@@ -105,7 +105,7 @@ async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void
   }
 }
 
-/** The default base URL, if it must be secret. Otherwise check resolves it, but check cannot mark secrets. */
+/** The default base URL, if it must be secret. Any other default is resolved by check, which cannot mark secrets. */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
@@ -147,14 +147,14 @@ export interface GetApiChatWebhookResult {
   webhookUrl: string;
   /** The `webhook_status` of the service (section 3). */
   status: string;
-  /** The URL for messages of the workspace's contacts (section 4.2). */
+  /** The URL for messages from the workspace's contacts (section 4.2). */
   botUrl: string;
 }
 
 /** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
 const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 
-/** Whether the program runs on `pulumi.runtime.setMocks`. The SDK has no function for this. */
+/** Whether the program runs with `pulumi.runtime.setMocks`. The SDK has no function for this. */
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**

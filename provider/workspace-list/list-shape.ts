@@ -11,7 +11,7 @@ export interface ListedWorkspace {
   baseUrl: string;
   /** Where the service sends handshakes and deliveries (section 4.3). */
   webhookUrl?: string;
-  /** Default: the command's or the environment's. */
+  /** Default: the command's or the environment's API key. */
   apiKey?: string;
 }
 
@@ -30,8 +30,8 @@ const workspaceName = z.string().regex(WORKSPACE_NAME, {
 });
 
 /**
- * The value is sent to the entry's base URL, so a list must not be able to name any other secret of the
- * environment.
+ * The variable's value is sent to the entry's base URL, so a list must not be able to name any other secret
+ * of the environment.
  */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
@@ -118,7 +118,7 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
     text: `${nameOf(workspaces[index], "this")} is also the name of workspaces[${other}]; rename one of them`,
   }));
 
-/** Finds entries for the same workspace, which can have only one webhook: same base URL, same API key. */
+/** Finds entries with the same base URL and API key: a workspace can have only one webhook. */
 function findClashes({ workspaces, ...top }: List): EntryProblem[] {
   const identityOf = ({ baseUrl, ...entry }: List["workspaces"][number]): string =>
     // If a variable is not set, its name takes the place of the unknown key.

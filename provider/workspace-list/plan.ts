@@ -19,7 +19,7 @@ interface PlannedRow {
   reason?: string;
 }
 
-/** Entries for the same workspace share an identity: the bot code, or base URL and API key if nothing is registered. */
+/** Entries for the same workspace share an identity: the bot code, or the base URL and key if nothing is registered. */
 type Row = PlannedRow & { identity: string };
 
 type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: string };

@@ -123,7 +123,7 @@ export async function unfold(exchange: Locator): Promise<Locator> {
   return exchange;
 }
 
-/** Unfolds every exchange and every other fold of the page. */
+/** Unfolds all exchanges and everything else that is folded on the page. */
 export async function unfoldAll(page: Page): Promise<void> {
   const closed = page.locator("details:not([open]) > summary");
   while ((await closed.count()) > 0) await closed.first().click();

@@ -59,7 +59,7 @@ export function hostileFlow(address: string): Flow {
   };
 }
 
-/** Puts an address into every field of a message that takes one, in the control API's form. */
+/** Returns messages in the control API's form, with an address in every field that takes one. */
 export function messagesWith(address: string, index: number): object[] {
   const kinds = ["image", "audio", "video", "file"];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };

@@ -17,7 +17,7 @@ export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 export const derivation = (...rotations: string[]): string =>
   JSON.stringify({ seed: SEED, subject: "dev", rotations });
 
-/** The next key in a rotation. */
+/** The key that is derived for a rotation. */
 export const keyOf = async (rotation: string): Promise<string> =>
   (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 

@@ -35,7 +35,7 @@ function handshake(token: string): SentRequest {
   return { body: new URLSearchParams(parameters).toString() };
 }
 
-/** The function reads the keys again at most once a second. */
+/** Waits, because the function reads the keys again at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
   // The function's second starts when it gets the response: on a busy machine, long after the request.
@@ -73,7 +73,7 @@ describe("the receiving function", () => {
     });
   });
 
-  test("queues equal deliveries twice, and gives deliveries without a conversation their own group", async () => {
+  test("queues equal deliveries twice, and each delivery without a conversation in a group of its own", async () => {
     for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
       expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
     }
@@ -137,7 +137,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles do not contain the AWS SDK, and require only that and Node.js", () => {
+test("The bundles do not contain the AWS SDK; they require only that SDK and Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

@@ -1,4 +1,4 @@
-/** Measures code that needs no server: a single function, and starting Node. */
+/** Measures code that needs no server: a single function, and the start of Node. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import process from "node:process";
 import { signBody, verifySignature } from "pulumi-apichat/responder";

@@ -35,7 +35,7 @@ await runFleetCommand({ name: "bench", workspaces: "workspaces.json", webhook })
 const COMMANDS = { up: ["--yes", "--skip-plan"], refresh: [], destroy: ["--yes"] };
 const ON_ONE_STACK = ["--yes", "--skip-preview", "--stack", "bench", "--non-interactive"];
 
-/** Compares a fleet with one stack, with checkpoints and without. */
+/** Compares a fleet with one stack that writes checkpoints, and with one that does not. */
 export async function compareSplits(context: Context): Promise<Samples> {
   return {
     ...(await measureSplit("fleet", context)),
@@ -44,7 +44,7 @@ export async function compareSplits(context: Context): Promise<Samples> {
   };
 }
 
-/** Measures each command, with its own service and backend, and the peak memory. */
+/** Measures each command and the peak memory, with a service and a backend that only this split uses. */
 async function measureSplit(
   split: string,
   { workspaces, signal, update }: Context,
@@ -107,8 +107,8 @@ async function peakOf(folder: string, work: () => Promise<unknown>): Promise<num
 }
 
 /**
- * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared memory
- * counts for each process.
+ * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared
+ * memory is counted for each process.
  */
 async function memoryOf(pid: number): Promise<number> {
   const files = ["smaps_rollup", "status"].map((file) =>

@@ -66,7 +66,7 @@ type BillComponent = ReturnType<typeof componentOf>;
 /** The files that {@link writePapers} writes. */
 export const [LICENCES, BILL] = ["licenses.txt", "sbom.cdx.json"] as const;
 
-/** Writes the licences and the bill of materials of a bundle beside it. */
+/** Writes a bundle's licences and its bill of materials beside the bundle. */
 export async function writePapers(
   folder: string,
   name: string,

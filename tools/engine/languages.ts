@@ -33,9 +33,9 @@ export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 
 /**
- * Ensures that the engine has the hosts of these languages. If an engine in the tools' cache lacks a host,
- * the host is built once per machine into its own cache entry, and linked into the engine's folder, where the
- * engine finds it without a warning. Throws if the user's own engine lacks one, or it cannot be built.
+ * Ensures that the engine has the hosts of these languages. If an engine in the tools' cache lacks a host, the
+ * host is built once per machine into its own cache entry, and linked into the engine's folder, where the engine
+ * finds it without a warning. Throws if the user's own engine lacks a host, or if a host cannot be built.
  */
 export async function prepareHosts(
   engine: Engine,

@@ -54,7 +54,7 @@ interface RunOptions {
   env?: NodeJS.ProcessEnv;
   /** Ends the command and everything that it has started, before the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** How long it may take to end after SIGTERM. */
+  /** How long the command may take to end after SIGTERM. */
   graceMs?: number;
   /** The stdin of the command. */
   input?: string;

@@ -36,7 +36,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  // Java's host can generate an SDK even if the tools have built it.
+  // Even a Java host that the tools have built can generate an SDK.
   const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
@@ -67,7 +67,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's generators, which the hosts that the tools build for these languages lack. */
+/** Builds Pulumi's SDK generators: the hosts that the tools build for these languages lack them. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
@@ -112,7 +112,7 @@ const PYTHON_MODULES = `
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** Adds the files that a build with Gradle would add: without its version the SDK does not start. */
+/** Adds the files that a build with Gradle would add: the SDK does not start without its version. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;
