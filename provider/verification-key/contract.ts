@@ -12,7 +12,7 @@ export const DEFAULT_BYTES = 32;
 /** The inputs after check. In a preview, each may be {@link UNKNOWN}. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   name: string;
-  /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
+  /** Present only for derived keys, and in the inputs of a create with `initial`: see lifecycle.ts. */
   current?: string;
   keys?: string[];
   __provider?: string;
@@ -107,7 +107,7 @@ export function toKeyState(
   };
 }
 
-/** The keys that check derived, the current one first; undefined if the keys are random. */
+/** Returns the derived keys, the current one first; undefined if the keys are random. */
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 

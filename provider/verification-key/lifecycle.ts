@@ -58,7 +58,7 @@ export const verificationKeyLifecycle = {
 };
 
 const count = (least: number, most: number, usual: number): z.ZodType => {
-  const error = expected(`a whole number from ${least} to ${most}`, `leave it out for ${usual}`);
+  const error = expected(`a whole number from ${least} to ${most}`, `the default is ${usual}`);
   return z.int({ error }).min(least, { error }).max(most, { error }).optional();
 };
 
@@ -107,7 +107,7 @@ async function checkKey(
   if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
   const warning = warningOfKey(initial);
   if (warning !== undefined) printWarning(name, `initial ${warning}`);
-  // Inputs that check adds are known in a preview, so adopting a live key shows no change of the webhook.
+  // A preview knows the inputs that check adds, so adopting a live key shows no change of the webhook.
   const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
   return { inputs: { ...inputs, ...known }, failures };
 }

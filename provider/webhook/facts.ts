@@ -7,7 +7,7 @@ export interface Claim {
 }
 
 /**
- * What a run of the engine learns. Each comment says which step learns the fact, and what it decides.
+ * What a run of the engine learns. Each comment says which step learns the fact, and what the fact decides.
  * Workspaces and bots are hashes, because facts are written to a file: see run-log.ts.
  */
 export type Fact =
@@ -22,7 +22,7 @@ export type Fact =
    * may take the bot over.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }
-  /** From a create or update that reached the bot: the same, but no other state may take the bot over. */
+  /** From a create or update that reached the bot: as above, but no other state may take the bot over. */
   | { fact: "held"; step: "write"; bot: string; claim: Claim }
   /** From a delete, or a create that fails: any state may now own the bot. */
   | { fact: "released"; bot: string; claimId: string };

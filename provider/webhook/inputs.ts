@@ -55,7 +55,7 @@ const seconds = (least: number): z.ZodType => {
 
 const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   const list = values.map((value) => `"${value}"`).join(", ");
-  return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
+  return z.enum(values, { error: expected(`one of ${list}`, `the default is "${values[0]}"`) }).optional();
 };
 
 const KEY_HINT = "copy it again exactly as the platform's support issued it";
@@ -82,7 +82,7 @@ const SCHEMA = z.object({
 /** The inputs that a provider's configuration may set. */
 export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
 
-/** The inputs with defaults, and their problems and warnings, whose texts contain no secrets. */
+/** The inputs with their defaults, and what is wrong with them. The texts contain no secrets. */
 interface Checked {
   inputs: WebhookInputs;
   problems: FieldProblem[];
@@ -91,8 +91,8 @@ interface Checked {
 }
 
 /**
- * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are
- * accepted. The inputs get `status: "verified"`, so that a preview shows a change if the webhook has lost it.
+ * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are accepted.
+ * The inputs get `status: "verified"`, so that a preview shows a change if the webhook is no longer verified.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;

@@ -35,7 +35,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
   if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
     return pulumi.log.warn(`unless this is a replacement, pulumi up will fail: ${message}`, webhook);
   await pulumi.log.error(message, webhook);
-  // A logged error alone fails only programs of the Automation API. The SDK prints the stack.
+  // A logged error alone fails only programs of the Automation API. The SDK prints `stack`: keep it short.
   const text = `${name}: ${conflict.code}`;
   throw Object.assign(new pulumi.ResourceError(text, webhook, true), { stack: text });
 }

@@ -27,7 +27,7 @@ import {
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
- * Returns differences in `drift` and in the inputs, so that the next preview shows them; a changed key is
+ * Puts differences into `drift` and into the inputs, so that the next preview shows them; a changed key is
  * reported by diff, which the engine calls next. Authorization and transport failures never mean "gone".
  */
 export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {

@@ -61,7 +61,7 @@ class SharedLog implements RunLog {
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
-    // Written before the first read, so that the time between shows how old the earlier lines are.
+    // Written before the first read, so that the gap before this line shows how old the earlier lines are.
     this.#write({ at: now(), fact: "beat" });
     setInterval(() => this.#beat(), BEAT_MS).unref();
   }
@@ -81,7 +81,7 @@ class SharedLog implements RunLog {
     try {
       this.#write({ at: now(), fact: "beat" });
     } catch {
-      // The next fact fails in the same way, and its operation reports it.
+      // Writing the next fact fails in the same way, and that operation reports the failure.
     }
   }
 

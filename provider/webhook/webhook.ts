@@ -39,9 +39,9 @@ export interface ApiChatWebhookArgs {
   /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
-        /** The time limit of one call to the service and its retries, in seconds from 1 to 3600. Default 30. */
+        /** The time limit of one call to the service, including retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long to wait for endpoint and service to be ready, in seconds from 0 to 3600. Default 60. */
+        /** How long to wait for the endpoint and the service to be ready, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -89,14 +89,14 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   }
 }
 
-/** Only a resource to be created has no id in a preview. The SDK shows a rejection under the resource. */
+/** In a preview, only a resource that is to be created has no ID. The SDK shows a rejection under the resource. */
 async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
   // The program does not end before `done` is called.
   const done = pulumi.runtime.rpcKeepAlive();
   try {
     // Rejects if the resource could not be registered, which the SDK reports.
     if (await (webhook.id as unknown as Settling).isKnown.catch(() => true)) return;
-    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    // Loaded only when used: a program that only declares webhooks needs no HTTP client.
     const { reportCreate } = await import("./preview.js");
     await reportCreate(webhook, name);
   } finally {

@@ -73,7 +73,7 @@ describe("the receiving function", () => {
     });
   });
 
-  test("queues equal deliveries twice, and each delivery without a conversation in a group of its own", async () => {
+  test("queues equal deliveries twice, and each delivery without a conversation in a separate group", async () => {
     for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
       expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
     }

@@ -17,7 +17,7 @@ import { responder, VERIFICATION_KEY } from "./servers.ts";
 /** A test API key, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
-/** The same webhooks as one stack and as a fleet, as a user's files declare them. */
+/** A user's files, which declare the same webhooks as one stack and as a fleet. */
 const FILES = {
   "package.json": '{ "type": "module", "main": "index.js" }',
   "Pulumi.yaml": "name: bench\nruntime: nodejs\n",

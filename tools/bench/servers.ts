@@ -56,7 +56,7 @@ const bare = (): RequestListener => (request, response) => {
   });
 };
 
-/** The target of a flood: accepts each delivery at once, and counts it by the sender's number, which begins at 0. */
+/** The target of a flood: accepts each delivery at once, and checks its number: 0, 1, … in each conversation. */
 const target = (): RequestListener => {
   const last = new Map<string, number>();
   return (request, response) => {

@@ -29,7 +29,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/** Returns the text of a declaration file without types that zod infers, and without schemas unless it keeps them. */
+/** Returns the text of a declaration file without types that zod infers; `keepsSchemas` keeps zod's schemas. */
 function toPlain(
   text: string,
   source: ts.SourceFile,

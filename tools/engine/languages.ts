@@ -18,7 +18,7 @@ const [yaml, java] = ["pulumi-yaml", "pulumi-java"].map((name) => `${GITHUB}/${n
 /** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
-  // It has the same dependencies as the Node.js host.
+  // In the folder of the Node.js host, because both have the same dependencies.
   python: ["Python", "nodejs-host", `${SDK}/python/cmd/pulumi-language-python`, SDK_VERSION, pythonScript],
   go: ["Go", "go-host", `${SDK}/go/pulumi-language-go`, SDK_VERSION],
   java: ["Java", "java-host", `${java}/pkg/cmd/pulumi-language-java`, `${java}/pkg/version.Version=v0.20.0`],
@@ -50,7 +50,7 @@ export async function prepareHosts(
     if (engine.source === "path") {
       throw new Error(
         `${hostName(language)}, which runs ${hosts[language][0]} programs, is not beside ${engine.command}. ` +
-          "Pulumi's own distribution has it: https://www.pulumi.com/docs/install/",
+          "Pulumi's own distribution contains it: https://www.pulumi.com/docs/install/",
       );
     }
     await link(join(await buildHost(language, signal), hostName(language)), beside);

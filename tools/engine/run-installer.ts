@@ -1,6 +1,6 @@
 /**
  * Installs Pulumi into the folder given as the argument, with the installer of Pulumi's SDK. Runs in a
- * process of its own, because the installer cannot be cancelled. Requests a small page first, because without
+ * separate process, because the installer cannot be cancelled. Requests a small page first, because without
  * the internet the installer would wait for minutes.
  */
 import process from "node:process";

@@ -15,7 +15,7 @@ const DEFAULTS = {
   tidyAfterMs: 5_000,
 };
 
-/** The bytes in one batch, exceeded by at most one delivery. */
+/** How many bytes of deliveries one batch contains; the last delivery may exceed this. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** How many bytes may wait for the disk before further requests wait in their sockets. */
@@ -34,7 +34,7 @@ class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. Nothing else gets it until `complete`, `fail` or `release`. */
+/** A delivery to forward now. It is not returned again until `release` or a pause after `fail`. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   attempts: number;

@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
 /** How many bytes new deliveries leave free for deletes and reschedules, which write to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The largest fraction of a volume that the reserve may take, for small volumes. */
+/** The reserve takes at most this fraction of the volume, which matters if the volume is small. */
 const RESERVE_SHARE = 1 / 4;
 
 /** The fraction of the reserve that is held as a file, so that no other program takes it. */
@@ -52,7 +52,7 @@ export class SpoolVolume {
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
    * Whether the log contains only what this process wrote. If the disk failed, parts of an earlier process's
-   * log may be missing on it, and a power failure would lose everything after those parts.
+   * log may not be on it, and a power failure would lose everything after those parts.
    */
   #isLogOurs = false;
   /**
@@ -116,9 +116,9 @@ export class SpoolVolume {
   }
 
   /**
-   * Creates the reserve's file, returns free pages to the file system and empties the log, which still contains
-   * deleted rows. Retries later what fails now. While space is short, keeps free pages and the log, so that no
-   * other program takes the space that deletes and reschedules need.
+   * Creates the reserve's file, returns free pages to the file system and empties the log, which still
+   * contains deleted rows. What fails now is retried later. While space is short, keeps free pages and the
+   * log, so that no other program takes the space that deletes and reschedules need.
    */
   tidy(): void {
     if (!this.#tryToTidy()) this.tidyLater();
