@@ -3,7 +3,7 @@ import { problemOfSecret } from "../lib/values.js";
 import { problemOfUrl, canonicalUrl } from "../lib/url.js";
 import { WORKSPACE_NAME, refineWith } from "../lib/validate.js";
 
-/** One workspace of a list, with the defaults of the list. */
+/** One workspace of a list, with the list's defaults applied. */
 export interface ListedWorkspace {
   /** Letters, digits, "_", "-" and "."; also the name of its resources. */
   name: string;
@@ -45,7 +45,7 @@ function problemOfKeyVariable(name: string): string | undefined {
   return "must be the name of an environment variable that is set; set it, or use a different one";
 }
 
-/** The fields that an entry, or the top of a list for all its entries, may have. */
+/** The fields that an entry may have, or the top of a list for all its entries. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),

@@ -52,7 +52,7 @@ describe("the receiving function", () => {
 
   afterAll(() => expect(findSecrets(receive.output(), [KEY, NEXT_KEY])).toEqual([]));
 
-  test("passes a handshake, and rejects one with a wrong token", async () => {
+  test("accepts a handshake, and rejects one with a wrong token", async () => {
     expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200, body: "c1" });
     expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
   });

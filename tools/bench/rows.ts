@@ -5,8 +5,8 @@ import { compareForwarding, compareResponder, reloadUnderLoad } from "./load.ts"
 import type { Context, Samples } from "./measure.ts";
 
 /**
- * `value` is a sample, or two samples around an operator, separated by spaces. `target` is a comparison, a
- * number and a unit.
+ * `value` names a sample, or two samples with an operator between them, separated by spaces. `target` is a
+ * comparison, a number and a unit.
  */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
 

@@ -86,6 +86,6 @@ export function billOf(name: string, version: string, packages: readonly BillCom
   return `${JSON.stringify({ ...format, metadata: { component }, components }, undefined, 2)}\n`;
 }
 
-/** Parses the components of such a bill. */
+/** Parses the components in a bill that `billOf` has written. */
 export const componentsIn = (bill: string): BillComponent[] =>
   (JSON.parse(bill) as { components: BillComponent[] }).components;

@@ -1,8 +1,8 @@
 /**
  * Writes declarations that do not refer to zod's, which compile only with esModuleInterop or skipLibCheck:
  * many Pulumi programs set neither. Types that zod infers are written out, with the comments on the schemas'
- * keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema` has them,
- * and also a version without them, in `types/`, for the rest of the package.
+ * keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema` contains
+ * them, and also a version without them, in `types/`, for the rest of the package.
  */
 import { join, sep } from "node:path";
 import ts from "typescript";

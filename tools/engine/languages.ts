@@ -9,7 +9,7 @@ const GITHUB = "github.com/pulumi";
 const SDK = `${GITHUB}/pulumi/sdk/v3`;
 const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 
-/** The language's title, the folder here with its go.mod, the package to build, its version, and its script. */
+/** The language's title, the folder with the host's go.mod, the package to build, its version, and its script. */
 type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };

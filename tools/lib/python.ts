@@ -5,7 +5,7 @@ import { compareVersions } from "../engine/engine.ts";
 import { withProgress } from "./progress.mjs";
 import { CommandError, run } from "./run.ts";
 
-/** The oldest version that the Python packages of tools and tests support. */
+/** The oldest version that the Python packages of the tools and the tests support. */
 export const MIN_PYTHON = "3.11";
 
 /** A Python that can create virtual environments. */

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { signalIfAlive } from "./processes.ts";
 
 /**
- * The error of a command that did not start, or did not end with exit code 0. `output` is its output; the
- * message ends with it.
+ * The error of a command that did not start, or did not exit with code 0. `output` is the command's output,
+ * with which the message also ends.
  */
 export class CommandError extends Error {
   readonly reason: string;

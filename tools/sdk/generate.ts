@@ -58,8 +58,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. An engine that the tools built
- * has at most links to hosts in the tools' cache, even if it was found on PATH.
+ * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Beside an engine that
+ * the tools built are at most links to hosts in the tools' cache, even if it was found on PATH.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
@@ -92,7 +92,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Setuptools accepts a licence name from 77.0.3 on, and has deprecated licence classifiers since then. */
+/** Since version 77.0.3, Setuptools accepts a licence name, and licence classifiers are deprecated. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [

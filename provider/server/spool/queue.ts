@@ -98,7 +98,7 @@ export class SpoolQueue extends SpoolFile {
 
   /**
    * Forwards these workspaces from now on. Deliveries stored earlier start to age when their workspace first
-   * appears here; missing workspaces are forgotten. Ends the pauses of the workspaces whose target has
+   * appears here; workspaces left out are forgotten. Ends the pauses of the workspaces whose target has
    * changed. Until all this is committed, no delivery of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
@@ -115,7 +115,7 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Takes the deliveries to forward now, in the order in which they fell due. No one else gets them until
+   * Takes the deliveries to forward now, in the order in which they fell due. They are not taken again until
    * they are settled. Reports it if a workspace's deliveries cannot be read, and takes the others.
    */
   take(report: (error: unknown) => void): DueDelivery[] {

@@ -125,7 +125,7 @@ export class Spool {
     return this.ask("check");
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts over. */
+  /** Replayed dead letters keep their IDs and their original positions, and their age starts over. */
   async replay(choice: DeadLetterChoice): Promise<number> {
     // Chosen up front: otherwise, letters that are rejected again meanwhile would be replayed forever.
     const positions = await this.ask("chooseDead", choice);
