@@ -8,8 +8,8 @@ import { writePapers } from "./bundled.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The file that `pulumi install` and `pulumi package add` start in a folder, because there engine 3.259 uses
- * an empty plugin name.
+ * The file that `pulumi install` and `pulumi package add` start in a folder, because engine 3.259 uses an
+ * empty plugin name there.
  */
 const NAMELESS = "pulumi-resource-";
 

@@ -58,8 +58,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Beside an engine that
- * the tools built are at most links to hosts in the tools' cache, even if it was found on PATH.
+ * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Next to an engine that
+ * the tools built, there are at most links to hosts in the tools' cache, even if it is on PATH.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
