@@ -1,4 +1,4 @@
-/** `npm run check`: every check except the tests; `npm run check types lint` runs only these. */
+/** `npm run check`: every check except the tests. `npm run check types lint` runs only these two. */
 import { globSync } from "node:fs";
 import process from "node:process";
 import { abortOnSignals, runAttached, runTool } from "./lib/run.ts";

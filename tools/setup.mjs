@@ -1,7 +1,7 @@
 /**
- * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after it are
- * passed to tools/engine/main.ts, such as `--languages yaml`. Does nothing if all of these exist. Runs on Node 20
- * without dependencies.
+ * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after
+ * it, such as `--languages yaml`, are passed to tools/engine/main.ts. Does nothing if all of these exist.
+ * Runs on Node 20 without dependencies.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -68,7 +68,7 @@ async function build() {
   const digest = digestSources();
   rmSync(BUILT, { force: true });
   await run(NODE, ["tools/compile/main.ts"]);
-  // npm links a command only if its file exists, and it did not when npm installed.
+  // npm links a command only if its file exists, and this file did not exist when npm installed.
   if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
   writeFileSync(BUILT, digest);
 }
@@ -98,7 +98,7 @@ async function run(command, args, output = "pipe") {
 }
 
 /**
- * Runs the work in one process at a time, because two runs of npm break a clone.
+ * Runs the work in one process at a time, because two runs of npm at once break a clone.
  * @type {(isDone: () => boolean, title: string, work: () => Promise<void>) => Promise<void>}
  */
 async function unless(isDone, title, work) {
@@ -106,9 +106,10 @@ async function unless(isDone, title, work) {
   for (let isFirst = true; !succeeds(() => create(LOCK), "EEXIST"); isFirst = false) {
     let holder = "";
     succeeds(() => (holder = read(LOCK)), "ENOENT");
-    if (isFirst) console.error(`Waiting for process ${holder}. If that is not a set-up, remove ${LOCK}*`);
+    if (isFirst)
+      console.error(`Waiting for process ${holder}. If it is not running this set-up, remove ${LOCK}*`);
     const isDead = holder && !succeeds(() => process.kill(Number(holder), 0), "ESRCH");
-    // Under a separate lock, because a slower process must not remove the next lock.
+    // Under a separate lock, because a slower process must not remove the next process's lock.
     if (isDead && succeeds(() => create(`${LOCK}-dead`), "EEXIST")) {
       succeeds(() => read(LOCK) === holder && rmSync(LOCK), "ENOENT");
       rmSync(`${LOCK}-dead`);

@@ -1,18 +1,18 @@
 /**
- * `npm run sizes`, a step of `npm run check`: the lines of each room beside its budget. A room that is over
- * it by more than 5% fails.
+ * `npm run sizes`, a step of `npm run check`: the lines of each room beside its budget. Fails if a room
+ * exceeds its budget by more than 5%.
  */
 import { execa } from "execa";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The share of its budget by which a room may exceed it, so that one more honest line does not fail. */
+/** The share of its budget by which a room may exceed it, so that one more necessary line does not fail. */
 const SLACK = 0.05;
 
 /**
- * The budget of each room, in lines. When you remove code, lower the room's budget to the lines that remain; never
- * raise it. A file belongs to the longest name that its path begins with.
+ * The budget of each room, in lines. When you remove code, lower the room's budget to the lines that remain;
+ * never raise it. A file belongs to the room with the longest name that its path begins with.
  */
 const ROOMS: Record<string, number> = {
   "provider/index.ts": 31,

@@ -23,7 +23,7 @@ const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
 const WITH_YAML = ["--engine", "--languages", "yaml"];
 
-/** npm keeps each Node in its cache. The package's install script fetches this platform's binary. */
+/** npm keeps each Node in its cache. The install script of npm's `node` package fetches this platform's binary. */
 const onNode = (line: string): Suite => ({
   setup: WITH_YAML,
   commands: [
@@ -36,7 +36,7 @@ const onNode = (line: string): Suite => ({
 /** The test reads the version of the SDK from the suite's name. */
 const onSdk: Suite = { setup: WITH_YAML, commands: [vitest("package", "package/programs")] };
 
-/** CONTRIBUTING.md says what each tests and needs. */
+/** CONTRIBUTING.md says what each suite tests and needs. */
 const SUITES: Record<string, Suite> = {
   unit: { commands: [vitest("unit unit-alone")] },
   guides: { setup: [...WITH_YAML, "python"], commands: [vitest("guides package cloud")] },
@@ -65,7 +65,7 @@ await runTool(async () => {
   const suite = SUITES[name];
   if (suite === undefined) {
     const names = Object.keys(SUITES).map((one) => `  ${one}`);
-    console.log(["npm run suite NAME, as CONTRIBUTING.md describes each:", ...names].join("\n"));
+    console.log(["npm run suite NAME (CONTRIBUTING.md describes each suite):", ...names].join("\n"));
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();

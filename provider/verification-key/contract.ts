@@ -12,7 +12,7 @@ export const DEFAULT_BYTES = 32;
 /** The inputs after check. In a preview, each may be {@link UNKNOWN}. */
 export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>, "derivedFrom"> {
   name: string;
-  /** Only for derived keys, and in the inputs of a create that has `initial`: see lifecycle.ts. */
+  /** Present only for derived keys, and in the inputs of a create with `initial`: see lifecycle.ts. */
   current?: string;
   keys?: string[];
   __provider?: string;
@@ -22,7 +22,7 @@ export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>,
 export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
-  /** How many of the first keys are derived. Absent if none are. */
+  /** How many keys are derived; these come first. Absent if none are. */
   derived?: number;
   current: string;
   /** The current key first, then the earlier ones, newest first. Never empty. */
@@ -54,8 +54,8 @@ interface NextKeys {
 }
 
 /**
- * Inputs are compared with the values set last, so removing an input and restoring it later has no effect. A
- * changed `initial` becomes the new key, even if `rotation` or `bytes` changes too.
+ * Inputs are compared with the last values that were set, so removing an input and restoring it later has no
+ * effect. A changed `initial` becomes the new key, even if `rotation` or `bytes` changes too.
  */
 export function decideNextKeys(
   state: VerificationKeyState | undefined,
@@ -65,7 +65,7 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Keep only random earlier keys: the service signs with one until set-webhook passes it the first derived key.
+    // Of the earlier keys, keep only random ones: the service signs with one until set-webhook sends a derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };
@@ -107,11 +107,11 @@ export function toKeyState(
   };
 }
 
-/** The keys that check derived, the current one first; undefined if the keys are random. */
+/** Returns the derived keys, the current one first; undefined if the keys are random. */
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 
-/** Throws `invalid_config` for a state of another version, and for a read by ID, which has inputs only. */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which has only inputs. */
 export function requireKeyState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   requireStateVersion(
     stored,

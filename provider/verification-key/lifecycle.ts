@@ -58,7 +58,7 @@ export const verificationKeyLifecycle = {
 };
 
 const count = (least: number, most: number, usual: number): z.ZodType => {
-  const error = expected(`a whole number from ${least} to ${most}`, `leave it out for ${usual}`);
+  const error = expected(`a whole number from ${least} to ${most}`, `the default is ${usual}`);
   return z.int({ error }).min(least, { error }).max(most, { error }).optional();
 };
 
@@ -73,8 +73,8 @@ const RANDOM = z.object({
   keep,
   bytes: count(16, 64, DEFAULT_BYTES),
   initial: verificationKeyShape().optional(),
-  subject: notAccepted("is for derived keys; give derivedFrom too, or leave it out"),
-  rotations: notAccepted('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
+  subject: notAccepted("is for derived keys; set derivedFrom too, or leave subject out"),
+  rotations: notAccepted('is for derived keys; set derivedFrom too, or write rotation: "2026-12"'),
 });
 
 const DERIVED = z.object({
@@ -83,9 +83,9 @@ const DERIVED = z.object({
   rotations: validatedBy(DERIVATION_RULES.rotations),
   keep,
   rotation: notAccepted('is for random keys; write rotations: ["2026-12"]'),
-  bytes: notAccepted("is for random keys: a derived one has 32 bytes; leave it out"),
+  bytes: notAccepted("is for random keys: derived keys have 32 bytes; leave it out"),
   initial: notAccepted(
-    "is for random keys; to move to derived ones, leave it out: earlier keys stay, up to keep",
+    "is for random keys; to move to derived keys, leave initial out: keep says how many earlier keys stay",
   ),
 });
 
@@ -107,7 +107,7 @@ async function checkKey(
   if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
   const warning = warningOfKey(initial);
   if (warning !== undefined) printWarning(name, `initial ${warning}`);
-  // Inputs that check adds are known in a preview, so adopting a live key shows no change of the webhook.
+  // A preview knows the inputs that check adds, so adopting a live key shows no change of the webhook.
   const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
   return { inputs: { ...inputs, ...known }, failures };
 }

@@ -30,7 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/** Uses the engine's time limit of an operation (`customTimeouts`) as the timeout `limit` if the program sets none. */
+/** Unless the program sets the timeout `limit`, sets it to the engine's limit for the operation (`customTimeouts`). */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

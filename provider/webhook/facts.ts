@@ -7,13 +7,13 @@ export interface Claim {
 }
 
 /**
- * What a run of the engine learns. Each comment says which step learns the fact, and what it decides.
+ * What a run of the engine learns. Each comment says which step learns the fact, and what the fact decides.
  * Workspaces and bots are hashes, because facts are written to a file: see run-log.ts.
  */
 export type Fact =
   /**
-   * From check: the program declares a workspace. The check of another resource that declares it fails, and
-   * no delete removes its webhook.
+   * From check: the program declares a workspace. The check of another resource that declares the same
+   * workspace fails, and no delete removes its webhook.
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**
@@ -22,7 +22,7 @@ export type Fact =
    * may take the bot over.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }
-  /** From a create or update that saw or set the bot: the same, but no other state may take the bot over. */
+  /** From a create or update that reached the bot: as above, but no other state may take the bot over. */
   | { fact: "held"; step: "write"; bot: string; claim: Claim }
   /** From a delete, or a create that fails: any state may now own the bot. */
   | { fact: "released"; bot: string; claimId: string };
@@ -30,7 +30,7 @@ export type Fact =
 type Held = Extract<Fact, { fact: "held" }>;
 
 export class RunFacts {
-  /** By workspace, then by resource: its name. */
+  /** The resource's name, by workspace and then by resource. */
   readonly #declared = new Map<string, Map<string, string>>();
   readonly #held = new Map<string, Held>();
 

@@ -28,8 +28,8 @@ import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js"
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
 /**
- * The arguments of an `ApiChatWebhook`, and its secret properties. A query may hold a token, and `applied` repeats the
- * URL.
+ * The arguments of an `ApiChatWebhook`, and its secret properties. A URL's query may hold a token, and
+ * `applied` repeats the URL.
  */
 export const WEBHOOK_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.ApiChatWebhook),
@@ -42,7 +42,7 @@ export const WEBHOOK_SPEC: ResourceSpec = {
     ].map((name) => [name]),
 };
 
-/** Other places of the webhook URL in a state: secret if the program marks the URL as secret. */
+/** Where else a state contains the webhook URL: secret if the program marks the URL as secret. */
 export const SECRETS_OF_DRIFT = [
   ["drift", "expected"],
   ["drift", "actual"],
@@ -55,7 +55,7 @@ const seconds = (least: number): z.ZodType => {
 
 const choice = (values: readonly [string, ...string[]]): z.ZodType => {
   const list = values.map((value) => `"${value}"`).join(", ");
-  return z.enum(values, { error: expected(`one of ${list}`, `leave it out for "${values[0]}"`) }).optional();
+  return z.enum(values, { error: expected(`one of ${list}`, `the default is "${values[0]}"`) }).optional();
 };
 
 const KEY_HINT = "copy it again exactly as the platform's support issued it";
@@ -82,7 +82,7 @@ const SCHEMA = z.object({
 /** The inputs that a provider's configuration may set. */
 export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
 
-/** The inputs with defaults, and their problems and warnings, whose texts contain no secrets. */
+/** The inputs with their defaults, and what is wrong with them. The texts contain no secrets. */
 interface Checked {
   inputs: WebhookInputs;
   problems: FieldProblem[];
@@ -91,8 +91,8 @@ interface Checked {
 }
 
 /**
- * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are
- * accepted. The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
+ * Resolves the defaults and finds all problems at once. No I/O. Values that are unknown in a preview are accepted.
+ * The inputs get `status: "verified"`, so that a preview shows a change if the webhook is no longer verified.
  */
 export function checkInputs(news: RawInputs, context: OperationContext): Checked {
   const { run } = context;
@@ -161,7 +161,7 @@ export function diffWebhook(
   if (isKeyDrifted(state)) printLine(name, "webhookVerificationKey: the service has a different key");
   const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
-  else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
+  else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries the new one");
   const changes = [
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
@@ -183,7 +183,7 @@ function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): bool
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** A URL with a query is secret: see webhook.ts. The preview itself shows a change of other URLs. */
+/** A URL with a query is secret: see webhook.ts. For other URLs, the preview itself shows a change. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));

@@ -73,7 +73,7 @@ function createWebhook(inputs: WebhookInputs, context: OperationContext): Promis
   });
 }
 
-/** Reads what is registered. `ours` is the state that recorded it, if this create replaces that resource. */
+/** Reads what is registered. If this create is a replacement, `ours` is the state of the replaced resource. */
 export async function lookBeforeCreate({ inputs, run, claim, client }: Access): Promise<Found> {
   const seen = await getWebhookBeforeSet(client, inputs);
   const recorded = run.stateOf(claim.resource);
@@ -117,7 +117,7 @@ function updateWebhook(
   });
 }
 
-/** Reads what is registered. Throws `conflict` unless the update may write it. */
+/** Reads what is registered. Throws `conflict` if the update may not overwrite it. */
 export async function lookBeforeUpdate(
   access: Access,
   state: WebhookState,
@@ -130,7 +130,7 @@ export async function lookBeforeUpdate(
   return seen;
 }
 
-/** Throws {@link UnfinishedError} with the state to keep if a failed call may have registered the webhook. */
+/** If a failed call may have registered the webhook, throws {@link UnfinishedError} with the state to keep. */
 async function apply(access: Access, found: Found): Promise<{ outs: WebhookState; how: Ensured["how"] }> {
   const { inputs, wanted, run, signal, client, claim } = access;
   const { seen, ours } = found;
@@ -164,8 +164,8 @@ function stateOfAttempt(access: Access, { seen, ours }: Found): WebhookState | u
 }
 
 /**
- * Keeps a webhook that is someone else's (and warns), that the program still declares, or that another state
- * owns, such as the state of this resource's replacement.
+ * Leaves the webhook in place if it is someone else's (and warns), if the program still declares it, or if
+ * another state owns it, such as the state of this resource's replacement.
  */
 async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
   const { run } = context;
@@ -197,8 +197,8 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 
 /**
  * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
- * workspace, which would leave our webhook orphaned; only the same bot rules that out. If nothing is
- * registered, it does not throw for a workspace that the program still declares.
+ * workspace, because our webhook would then be orphaned; only the same bot rules that out. If nothing is
+ * registered and the program still declares the workspace, warns instead.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {
   const { name, applied } = state;
@@ -208,7 +208,7 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   if (!isSame && (seen || !isDeclared)) {
     throw new ApiChatError(
       "conflict",
-      `${at} shows ${what}, but for a different API key than the one last used, ` +
+      `${at} shows ${what}, but to a different API key than the one last used, ` +
         "so it may be another workspace; nothing was deleted",
       { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );

@@ -13,8 +13,8 @@ export interface Settling {
 }
 
 /**
- * Reports what the create of a resource would find, under that resource in the preview. Rejects on a
- * conflict. The resource's outputs hold its inputs, changed by check and by the program's transforms.
+ * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. The
+ * resource's outputs hold its inputs, changed by check and by the program's transforms.
  */
 export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
   const outputs = webhook as unknown as Record<string, Settling | undefined>;
@@ -24,7 +24,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
     return [input, value ?? undefined];
   });
   const inputs = { name, ...Object.fromEntries(await Promise.all(values)) } as WebhookInputs;
-  // Not shared: a process may run several programs, and check already finds two resources for one workspace.
+  // Not shared: a process may run several programs, and check already rejects two resources for one workspace.
   const run = new Run();
   run.configure({ config: { get: pulumi.runtime.getConfig } });
   const { seen, conflict, line } = await previewCreate(inputs, { run });
@@ -33,9 +33,9 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
   const { message } = conflict.with({ subject: name });
   // A replacement looks like a create here, but finds its own webhook, which is not a conflict.
   if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
-    return pulumi.log.warn(`unless this replaces it, pulumi up will fail: ${message}`, webhook);
+    return pulumi.log.warn(`unless this is a replacement, pulumi up will fail: ${message}`, webhook);
   await pulumi.log.error(message, webhook);
-  // A logged error alone fails only programs of the Automation API. The SDK prints the stack.
+  // A logged error alone fails only programs of the Automation API. The SDK prints `stack`: keep it short.
   const text = `${name}: ${conflict.code}`;
   throw Object.assign(new pulumi.ResourceError(text, webhook, true), { stack: text });
 }

@@ -27,7 +27,7 @@ import {
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
- * Returns differences in `drift` and in the inputs, so that the next preview shows them; a changed key is
+ * Puts differences into `drift` and into the inputs, so that the next preview shows them; a changed key is
  * reported by diff, which the engine calls next. Authorization and transport failures never mean "gone".
  */
 export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
@@ -101,7 +101,7 @@ export async function importWebhook(
 /** The form of a bot URL in section 2.1. */
 const BOT_URL = /^https?:\/\/[^?#]+\/api\/apichat\/[^/?#]+\/?$/i;
 
-/** The result of `getApiChatWebhook`, without the key and the values of a query. */
+/** The result of `getApiChatWebhook`, without the key and with query values hidden. */
 export async function lookUpRegistration(
   baseUrl: string | undefined,
   apiKey: string | undefined,

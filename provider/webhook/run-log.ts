@@ -19,17 +19,17 @@ export function memoryLog(problem?: string): RunLog {
 /** A process adds a line at least this often, in milliseconds. */
 const BEAT_MS = 2_000;
 
-/** Lines before a longer gap, in milliseconds, are from an earlier engine at the same address. */
+/** Lines before a gap longer than this, in milliseconds, are from an earlier engine at the same address. */
 const GAP_MS = 30_000;
 
 /** `beat`: the run is still alive. `at` is the machine's monotonic clock in milliseconds. */
 type Line = { at: number } & (Fact | { fact: "beat" });
 
 /**
- * Opens the log that all provider processes of one engine share: a file named after the engine's address,
- * which each of them receives. Each fact is one line, added with one write. Nothing is locked, and nothing is
- * removed when the run ends: a gap in time shows where the facts of an earlier engine end. Without an engine,
- * or if the file cannot be created, the log is private to this process.
+ * Opens the log that all provider processes of one engine share. Its file is named after the engine's
+ * address, which each process receives. Each fact is one line, added with one write. Nothing is locked, and
+ * nothing is removed when the run ends: a gap in time shows where the facts of an earlier engine end. Without
+ * an engine, or if the file cannot be created, the log is private to this process.
  */
 export function openRunLog(engineAddress: string | undefined, folder = join(stateFolder(), "runs")): RunLog {
   if (engineAddress === undefined) return memoryLog();
@@ -57,11 +57,11 @@ class SharedLog implements RunLog {
   #rest = Buffer.alloc(0);
 
   constructor(path: string) {
-    // Windows has no O_NOFOLLOW, which counts as 0 then.
+    // On Windows, O_NOFOLLOW is undefined, which counts as 0.
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
-    // Written before the first read, so that the time between shows how old the earlier lines are.
+    // Written before the first read, so that the gap before this line shows how old the earlier lines are.
     this.#write({ at: now(), fact: "beat" });
     setInterval(() => this.#beat(), BEAT_MS).unref();
   }
@@ -71,7 +71,7 @@ class SharedLog implements RunLog {
     this.#write({ at: now(), ...fact });
   }
 
-  /** Throws an error of the file system if the disk is full: a run that cannot share its facts must not continue. */
+  /** Throws a file system error if the disk is full: a run that cannot share its facts must not continue. */
   #write(line: Line): void {
     const text = Buffer.from(`${JSON.stringify(line)}\n`);
     if (writeSync(this.#file, text) < text.length) throw new Error("the disk is full");
@@ -81,7 +81,7 @@ class SharedLog implements RunLog {
     try {
       this.#write({ at: now(), fact: "beat" });
     } catch {
-      // The next fact fails in the same way, and its operation reports it.
+      // Writing the next fact fails in the same way, and that operation reports the failure.
     }
   }
 
@@ -99,13 +99,13 @@ class SharedLog implements RunLog {
     return this.#facts;
   }
 
-  /** Throws if a line was cut off, such as by a full disk, because its fact is unknown. */
+  /** Throws if a line was cut off, for example by a full disk, because its fact is unknown. */
   #parse(line: string): Line {
     try {
       return JSON.parse(line) as Line;
     } catch {
       throw new Error(
-        `${this.#path} has a line that was cut off, as by a full disk; free space, then run pulumi up again`,
+        `${this.#path} has a line that was cut off, probably by a full disk; free space, then run pulumi up again`,
       );
     }
   }
@@ -122,7 +122,7 @@ const now = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 function requirePrivate(folder: string): void {
   const { mode, uid } = lstatSync(folder);
-  // Windows has neither owner nor mode.
+  // On Windows, a folder has neither owner nor mode.
   if (process.getuid === undefined) return;
   if (uid !== process.getuid() || (mode & 0o077) !== 0)
     throw new Error(`${folder} is open to other users: chmod 700 ${folder}`);

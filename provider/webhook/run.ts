@@ -32,15 +32,15 @@ export interface Configuration {
 }
 
 /**
- * What one run of the engine knows about its webhooks. The facts of its log decide what may be written, and
- * all provider processes of the run share them. Names do not count, because a program may move a name to
+ * What one run of the engine knows about its webhooks. The facts in its log decide what may be written, and
+ * all provider processes of the run share them. Names decide nothing, because a program may move a name to
  * another webhook. Facts that are secret, or that only this process needs, are not in the log.
  */
 export class Run {
   readonly #log: RunLog;
   /** By resource. Several if a name is used twice. */
   readonly #declared = new Map<string, Declared[]>();
-  /** By claim: the state before this run and the name that the program uses now, in order of recording. */
+  /** By claim, in order of recording: the state before this run, and the name that the program uses now. */
   readonly #states = new Map<string, { state: WebhookState; resource: string; name: string }>();
   readonly #queue = new KeyedQueue();
   readonly confirmations = new Confirmations();
@@ -51,7 +51,7 @@ export class Run {
     this.#log = log;
   }
 
-  /** Must be synchronous, because the SDK uses the provider without waiting for this. */
+  /** Must be synchronous, because the SDK uses the provider without waiting for this to end. */
   configure(configuration: Configuration): void {
     this.#configuration = configuration;
   }

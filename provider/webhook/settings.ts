@@ -6,15 +6,15 @@ export const SETTINGS = {
     config: "apichat:baseUrl",
     environment: "APICHAT_BASE_URL",
     missing:
-      "is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
-      "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL",
+      "is missing; set the address of the workspace's registration interface with the argument baseUrl, with " +
+      "pulumi config set apichat:baseUrl, or with the environment variable APICHAT_BASE_URL",
   },
   apiKey: {
     config: "apichat:apiKey",
     environment: "APICHAT_API_KEY",
     missing:
-      "is missing; the platform's support issues it: pass it as the argument apiKey, with: " +
-      "pulumi config set --secret apichat:apiKey, or as the environment variable APICHAT_API_KEY",
+      "is missing; the platform's support issues it: set it with the argument apiKey, with " +
+      "pulumi config set --secret apichat:apiKey, or with the environment variable APICHAT_API_KEY",
   },
 } as const;
 

@@ -35,7 +35,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** Raise it if earlier releases cannot read a new state, and make `requireWebhookState` read older ones. */
+/** If earlier releases cannot read a new state, raise this, and make `requireWebhookState` read older states. */
 const STATE_VERSION: number = 1;
 
 export interface WebhookState extends WebhookInputs {
@@ -54,7 +54,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
   applied: toApplied(inputs, seen, by),
 });
 
-/** Adds the URL that may be registered now, which counts as ours too. A replacement has its own claim. */
+/** Adds the URL that may be registered now, which counts as ours too. `claimId` is new in a replacement. */
 export function withAttempt(
   state: WebhookState,
   { name, webhookUrl }: WebhookInputs,
@@ -66,7 +66,7 @@ export function withAttempt(
 
 export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
-/** Throws `invalid_config` for a state of another version, and for a read by ID, which has inputs only. */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which has only inputs. */
 export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
@@ -100,7 +100,7 @@ export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void
   throw invalidFields([{ field: "webhookVerificationKey", text }], { operation: "set-webhook" });
 }
 
-/** Makes the engine keep an unfinished operation's state, for an update. The engine prints only `reasons`. */
+/** Makes the engine keep an unfinished operation's state for a later update. The engine prints only `reasons`. */
 export class UnfinishedError extends Error {
   readonly id: string;
   readonly properties: WebhookState;

@@ -39,9 +39,9 @@ export interface ApiChatWebhookArgs {
   /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
-        /** The time limit of one call to the service and its retries, in seconds from 1 to 3600. Default 30. */
+        /** The time limit of one call to the service, including retries, in seconds from 1 to 3600. Default 30. */
         requestSeconds?: pulumi.Input<number | undefined>;
-        /** How long to wait for endpoint and service to be ready, in seconds from 0 to 3600. Default 60. */
+        /** How long to wait for the endpoint and the service to be ready, in seconds from 0 to 3600. Default 60. */
         readySeconds?: pulumi.Input<number | undefined>;
       }
     | undefined
@@ -63,7 +63,7 @@ export interface ApiChatWebhookArgs {
  * ```
  */
 export class ApiChatWebhook extends pulumi.CustomResource {
-  /** The URL for messages of the workspace's contacts (section 4.2). Known in the preview of an update. */
+  /** The URL for messages from the workspace's contacts (section 4.2). Known in the preview of an update. */
   declare readonly botUrl: pulumi.Output<string>;
   /** The service's `webhook_status` (section 3): `verified` after `up`; a refresh may find another value. */
   declare readonly status: pulumi.Output<string>;
@@ -89,14 +89,14 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   }
 }
 
-/** Only a resource to be created has no id in a preview. The SDK shows a rejection under the resource. */
+/** In a preview, only a resource that is to be created has no ID. The SDK shows a rejection under the resource. */
 async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
   // The program does not end before `done` is called.
   const done = pulumi.runtime.rpcKeepAlive();
   try {
     // Rejects if the resource could not be registered, which the SDK reports.
     if (await (webhook.id as unknown as Settling).isKnown.catch(() => true)) return;
-    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    // Loaded only when used: a program that only declares webhooks needs no HTTP client.
     const { reportCreate } = await import("./preview.js");
     await reportCreate(webhook, name);
   } finally {
@@ -105,7 +105,7 @@ async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void
   }
 }
 
-/** The default base URL, if it must be secret. Otherwise check resolves it, but check cannot mark secrets. */
+/** The default base URL, if it must be secret. Any other default is resolved by check, which cannot mark secrets. */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
@@ -147,14 +147,14 @@ export interface GetApiChatWebhookResult {
   webhookUrl: string;
   /** The `webhook_status` of the service (section 3). */
   status: string;
-  /** The URL for messages of the workspace's contacts (section 4.2). */
+  /** The URL for messages from the workspace's contacts (section 4.2). */
   botUrl: string;
 }
 
 /** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
 const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 
-/** Whether the program runs on `pulumi.runtime.setMocks`. The SDK has no function for this. */
+/** Whether the program runs with `pulumi.runtime.setMocks`. The SDK has no function for this. */
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**

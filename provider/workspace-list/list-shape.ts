@@ -3,7 +3,7 @@ import { problemOfSecret } from "../lib/values.js";
 import { problemOfUrl, canonicalUrl } from "../lib/url.js";
 import { WORKSPACE_NAME, refineWith } from "../lib/validate.js";
 
-/** One workspace of a list, with the defaults of the list. */
+/** One workspace of a list, with the list's defaults applied. */
 export interface ListedWorkspace {
   /** Letters, digits, "_", "-" and "."; also the name of its resources. */
   name: string;
@@ -11,7 +11,7 @@ export interface ListedWorkspace {
   baseUrl: string;
   /** Where the service sends handshakes and deliveries (section 4.3). */
   webhookUrl?: string;
-  /** Default: the command's or the environment's. */
+  /** Default: the command's or the environment's API key. */
   apiKey?: string;
 }
 
@@ -30,8 +30,8 @@ const workspaceName = z.string().regex(WORKSPACE_NAME, {
 });
 
 /**
- * The value is sent to the entry's base URL, so a list must not be able to name any other secret of the
- * environment.
+ * The variable's value is sent to the entry's base URL, so a list must not be able to name any other secret
+ * of the environment.
  */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
@@ -45,7 +45,7 @@ function problemOfKeyVariable(name: string): string | undefined {
   return "must be the name of an environment variable that is set; set it, or use a different one";
 }
 
-/** The fields that an entry, or the top of a list for all its entries, may have. */
+/** The fields that an entry may have, or the top of a list for all its entries. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),
@@ -118,7 +118,7 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
     text: `${nameOf(workspaces[index], "this")} is also the name of workspaces[${other}]; rename one of them`,
   }));
 
-/** Finds entries for the same workspace, which can have only one webhook: same base URL, same API key. */
+/** Finds entries with the same base URL and API key: a workspace can have only one webhook. */
 function findClashes({ workspaces, ...top }: List): EntryProblem[] {
   const identityOf = ({ baseUrl, ...entry }: List["workspaces"][number]): string =>
     // If a variable is not set, its name takes the place of the unknown key.

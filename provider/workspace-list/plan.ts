@@ -15,18 +15,18 @@ interface PlannedRow {
   state: PlanState;
   /** What is registered, or in a few words why that is not known; empty if there is nothing to say. */
   detail: string;
-  /** Why it is not known, in full, and what to do. */
+  /** The full reason why that is not known, and what to do. */
   reason?: string;
 }
 
-/** Entries for the same workspace share an identity: the bot code, or base URL and API key if nothing is registered. */
+/** Entries for the same workspace share an identity: the bot code, or the base URL and key if nothing is registered. */
 type Row = PlannedRow & { identity: string };
 
 type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: string };
 
 /**
- * Queries once what is registered in each workspace of a list; writes nothing. `apiKey` is for entries
- * without their own. `onAnswer` is called after each query, whether it succeeded or not.
+ * Queries each workspace of a list once for its registration; writes nothing. `apiKey` is for entries without
+ * their own. `onAnswer` is called after each query, whether it succeeded or not.
  */
 export async function planWebhooks(
   listed: readonly PlannedWorkspace[],

@@ -5,8 +5,8 @@ import { readYamlFile } from "../lib/yaml-file.js";
 import { type ListedWorkspace, listShape, type PlannedWorkspace, workspacesOf } from "./list-shape.js";
 
 /**
- * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config` with everything that is
- * wrong with it, each with file, line and field, and none of its values.
+ * Reads the workspaces of a fleet from a file of YAML or JSON. Throws `invalid_config`, which names the file,
+ * line and field of each problem, but none of the values.
  */
 export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
   // A YAML parser reads a CSV table as one long string.

@@ -64,7 +64,7 @@ test("axe finds nothing serious in the dark theme at 360 pixels, and nothing is 
 async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
   await page.getByTestId(opener).click();
   await page.getByRole("dialog").waitFor();
-  // The page behind it has already been checked.
+  // The page behind the dialog has already been checked.
   await expectNoFindings(page, opener, ":popover-open");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });

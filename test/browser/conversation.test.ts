@@ -11,7 +11,7 @@ const SENDER = {
 const INCOMING = { conversation_id: 4711, message_type: "incoming", sender: SENDER } as const;
 const OUTGOING = { sender_id: SENDER.id, conv_id: 4711, message_type: "outgoing", private: false } as const;
 
-/** The bodies at bot_url, oldest first. */
+/** The bodies that bot_url received, oldest first. */
 const received = ({ emulator }: Service): unknown[] =>
   emulator.requests
     .filter((entry) => entry.interface === "bot")
@@ -44,7 +44,7 @@ test("a contact sends media of each kind", async () => {
   expect(received(service)).toEqual(media.map((medium) => ({ ...common, attachments: [medium] })));
 });
 
-test("a contact writes, presses buttons, and sees all seven kinds as the endpoint received them", async () => {
+test("a contact writes, presses buttons, and sees every kind of reply as the endpoint received it", async () => {
   const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
   const { deliveries } = service.endpoint;
   const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
@@ -92,7 +92,7 @@ test("an agent replies with a text, which the endpoint receives", async () => {
   await expectSoon(() => shown.innerText()).toMatch(/^Qual plano\?\s+Agent.* delivered$/s);
 });
 
-test("a message appears when it arrives, and a reply without a webhook is shown as not delivered", async () => {
+test("a message appears when it arrives, and without a webhook, a reply is shown as not delivered", async () => {
   const { page, acme } = await openService({ flow: "echo" });
   acme.removeRegistration();
   await acme.send({ ...INCOMING, event: "message_created", content: "Oi" });

@@ -29,7 +29,7 @@ export interface Service {
   endpoint: Endpoint;
 }
 
-/** Starts both, and registers the endpoint with a handshake, as a program does. */
+/** Starts the service and the endpoint, and registers the endpoint with a handshake, as a program does. */
 export async function startService(options: EmulatorOptions = {}): Promise<Service> {
   const workspaces = [{ name: "acme", apiKey: API_KEY, botCode: "bot-acme" }];
   const [emulator, endpoint] = await Promise.all([
@@ -123,7 +123,7 @@ export async function unfold(exchange: Locator): Promise<Locator> {
   return exchange;
 }
 
-/** Unfolds every exchange and every other fold of the page. */
+/** Unfolds all exchanges and everything else that is folded on the page. */
 export async function unfoldAll(page: Page): Promise<void> {
   const closed = page.locator("details:not([open]) > summary");
   while ((await closed.count()) > 0) await closed.first().click();

@@ -13,7 +13,7 @@ const TEXTS = [
   `\${${ALARM}('template')}`,
 ];
 
-/** All of them in one string, for every place that accepts any text. */
+/** All these texts in one string, for every place that accepts any text. */
 export const HOSTILE = TEXTS.join(" ");
 
 /** Addresses that must stay text. */
@@ -35,7 +35,7 @@ export const HOSTILE_ADDRESSES = [
 /** A valid address whose quote would end an attribute. */
 export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
 
-/** Replies once with all seven kinds and hostile texts; throws for "fail", and replies with a text to "once more". */
+/** Replies first with all seven kinds, in hostile texts; throws for "fail"; replies to "once more" with a text. */
 export function hostileFlow(address: string): Flow {
   const buttons = [{ type: "postback", title: HOSTILE, payload: HOSTILE }];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
@@ -59,7 +59,7 @@ export function hostileFlow(address: string): Flow {
   };
 }
 
-/** Puts an address into every field of a message that takes one, in the control API's form. */
+/** Returns messages in the control API's form, with an address in every field that takes one. */
 export function messagesWith(address: string, index: number): object[] {
   const kinds = ["image", "audio", "video", "file"];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };
@@ -77,7 +77,7 @@ export function messagesWith(address: string, index: number): object[] {
   });
 }
 
-/** How the addresses of the page begin. */
+/** How the page's own addresses begin. */
 const OWN = ["http://", "https://", "./requests/", "./handshakes/", "./deliveries/"];
 
 /**

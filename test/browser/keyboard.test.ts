@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { test } from "vitest";
 import { expectSoon, lastBody, openService } from "./harness.ts";
 
-test("the keyboard alone starts a conversation, writes, presses a button and inspects the exchange", async () => {
+test("the keyboard is enough to start a conversation, write, press a button and inspect the exchange", async () => {
   const { page, ...service } = await openService({ flow: "menu" });
   const press = (key: string) => page.keyboard.press(key);
 

@@ -16,12 +16,12 @@ declare module "vitest" {
 /** The paths that distributions use; APICHAT_TEST_BROWSER names a different one. */
 const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The package's own arguments contain --single-process: then opening a second context ends the browser. */
+/** Not the package's own arguments: with their --single-process, opening a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
 /**
- * Starts one browser for all files: the Chromium of this machine, or else the one that npm installed, which takes
- * longer to unpack than most files take to run.
+ * Starts one browser for all files: the Chromium of this machine, or else the one that npm installed, which
+ * takes longer to unpack than most test files take to run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));
@@ -64,7 +64,7 @@ async function unpackBrowser(folder: string) {
   };
 }
 
-/** The package's own configuration searches /tmp only, and without a font Chromium crashes at the first input. */
+/** The package's own configuration searches only /tmp. Without a font, Chromium crashes at the first input. */
 const fontsConfiguration = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

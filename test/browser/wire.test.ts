@@ -67,7 +67,7 @@ test("a fault injected on the page makes one delivery fail, and is then used up"
   await exchangesOf(page, "delivery", "valid signature").and(page.locator("[data-outcome=good]")).waitFor();
 });
 
-test("a delivery shows its body indented, is saved with the page's masks, and can be resent", async () => {
+test("a delivery's body is indented; the delivery can be saved, masked as on the page, and resent", async () => {
   const { page, acme, emulator, endpoint } = await openDelivery();
   const exchange = await unfold(exchangesOf(page, "delivery"));
   const shown = await exchange.getByTestId("body").first().textContent();
@@ -114,7 +114,7 @@ test("keys that arrive after the user has hidden them again are not shown", asyn
   hidden.resolve();
   await (await request.response())?.finished();
   await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))");
-  // textContent includes the text of closed folds.
+  // textContent includes the text of folded parts.
   const text = await page.locator("body").textContent();
   expect([API_KEY, VERIFICATION_KEY].filter((key) => text?.includes(key))).toEqual([]);
 });

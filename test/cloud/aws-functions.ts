@@ -17,11 +17,11 @@ export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 export const derivation = (...rotations: string[]): string =>
   JSON.stringify({ seed: SEED, subject: "dev", rotations });
 
-/** The next key in a rotation. */
+/** The key that is derived for a rotation. */
 export const keyOf = async (rotation: string): Promise<string> =>
   (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 
-/** A message in PHP's JSON, which decoding and re-encoding as UTF-8 would change. */
+/** A message in PHP's JSON. Decoding and re-encoding it as UTF-8 would change it. */
 export const BYTES = Buffer.concat([
   Buffer.from('{"conv_id":7,"text":"\\u00e9\\/ é","junk":"'),
   Buffer.from([255, 254]),

@@ -32,7 +32,7 @@ beforeEach(() => {
   answerWith(() => 200);
 });
 
-/** Changes the target's response to a delivery with this id. */
+/** Sets the status of the target's response to each delivery, by its id. */
 const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, string> = {}): void =>
   target.answerWith((request, response) =>
     response.writeHead(statusOf(request.headers[ID]), headers).end("answered"),

@@ -35,7 +35,7 @@ function handshake(token: string): SentRequest {
   return { body: new URLSearchParams(parameters).toString() };
 }
 
-/** The function reads the keys again at most once a second. */
+/** Waits, because the function reads the keys again at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
   // The function's second starts when it gets the response: on a busy machine, long after the request.
@@ -52,7 +52,7 @@ describe("the receiving function", () => {
 
   afterAll(() => expect(findSecrets(receive.output(), [KEY, NEXT_KEY])).toEqual([]));
 
-  test("passes a handshake, and rejects one with a wrong token", async () => {
+  test("accepts a handshake, and rejects one with a wrong token", async () => {
     expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200, body: "c1" });
     expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
   });
@@ -73,7 +73,7 @@ describe("the receiving function", () => {
     });
   });
 
-  test("queues equal deliveries twice, and gives deliveries without a conversation their own group", async () => {
+  test("queues equal deliveries twice, and each delivery without a conversation in a separate group", async () => {
     for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
       expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
     }
@@ -137,7 +137,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles do not contain the AWS SDK, and require only that and Node.js", () => {
+test("The bundles do not contain the AWS SDK; they require only that SDK and Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

@@ -87,7 +87,7 @@ export type Target = Awaited<ReturnType<typeof startTarget>>;
 
 /** A real HTTP server that accepts forwarded deliveries, on a free port unless one is given. */
 export async function startTarget(port?: number) {
-  /** Sets the statuses of the next responses in order; later ones are 200. */
+  /** The next responses, in order; all later ones have the status 200. */
   const answers: { status: number; headers?: Record<string, string> }[] = [];
   const server = await startServer(
     ({ path }, response) => {

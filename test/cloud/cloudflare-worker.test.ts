@@ -101,7 +101,7 @@ describe("the bundle in workerd", () => {
   });
 
   // unit/server/forward-request.test.ts tests every status.
-  test("retries later under the same id after a redirect, without following it", async () => {
+  test("does not follow a redirect, but retries later under the same id", async () => {
     target.answers.push({ status: 302, headers: { location: "/elsewhere" } });
     expect((await deliver("{}")).status).toBe(200);
     const [first, second] = await arrivalsAt("/acme", 2);

@@ -67,7 +67,7 @@ function compute(type: string, name: string): Record<string, unknown> {
   return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
 }
 
-/** Runs the program and returns its error: the SDK would throw it twice, once as an unhandled rejection. */
+/** Runs the program. Throws its error only once: the SDK would throw it again as an unhandled rejection. */
 async function runAsStack({ href }: URL): Promise<unknown> {
   const failures: unknown[] = [];
   // Not a static import: the program is CommonJS, has its own tsconfig, and runs again for each test.

@@ -39,7 +39,7 @@ describe("the program of examples/aws", () => {
     program = await runExample("aws", { forwardTo: "https://chat.example/inbox" });
   });
 
-  test("a delivery becomes a dead letter after 300 attempts, about a day, and is kept for 14 days", () => {
+  test("after 300 attempts in about a day, a delivery becomes a dead letter, which is kept for 14 days", () => {
     const { inputs } = program.find(QUEUE, "deliveries");
     const deadLetterTargetArn = `arn of dead-letters (${QUEUE})`;
     expect(parse(inputs["redrivePolicy"])).toEqual({ deadLetterTargetArn, maxReceiveCount: 300 });
@@ -54,7 +54,7 @@ describe("the program of examples/aws", () => {
   });
 
   test.each(["receive", "forward"] as const)(
-    "%s runs its bundle, with minimal permissions and without keys",
+    "the function %s runs its bundle, with minimal permissions and no keys in its environment",
     (name) => {
       const { inputs, dependencies } = program.find(FUNCTION, name);
       expect(inputs).toMatchObject({ runtime: "nodejs24.x", handler: "index.handler" });
@@ -119,7 +119,7 @@ const DOMAIN = "cloudflare:index/workersCustomDomain:WorkersCustomDomain";
 const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
 
 describe("the program of examples/cloudflare", () => {
-  test("binds the seed, the rotations and each target as secrets", async () => {
+  test("binds the seed and each target as secrets, and the rotations as plain text", async () => {
     const program = await runExample("cloudflare", { ...ACCOUNT, ...HOSTNAME });
     const { inputs } = program.find(SCRIPT, "responder");
     const forwardTo = JSON.stringify({ forwardTo: WORKSPACES.acme.forwardTo });
@@ -150,7 +150,7 @@ describe("the program of examples/cloudflare", () => {
     expect(dependencies).toEqual(expect.arrayContaining(before));
   });
 
-  test("uses workers.dev without a host name, and can replay dead letters", async () => {
+  test("uses workers.dev if no host name is configured, and can replay dead letters", async () => {
     const config = { ...ACCOUNT, workersSubdomain: "example", replayDeadLetters: "true" };
     const program = await runExample("cloudflare", config);
     const address = program.find("cloudflare:index/workersScriptSubdomain:WorkersScriptSubdomain", "address");

@@ -25,7 +25,7 @@ const git = async (cwd: string, ...args: string[]): Promise<string> =>
 
 test.each([
   ["a wrong tag", "SHA256SUMS", ["--tag", "v99.0.0", "--repository", "acme/hooks"], `which is ${version}`],
-  ["a folder with other files", "mine.txt", [], "has other files; use an empty folder"],
+  ["a folder with other files", "mine.txt", [], "contains other files; use an empty folder"],
 ])("release:dry rejects %s, and changes nothing", async (_, file, args, message) => {
   const out = await makeFolder();
   await writeFile(join(out, file), "mine");

@@ -1,4 +1,4 @@
-/** Measures code that needs no server: a single function, and starting Node. */
+/** Measures code that needs no server: a single function, and the start of Node. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import process from "node:process";
 import { signBody, verifySignature } from "pulumi-apichat/responder";
@@ -26,7 +26,7 @@ export async function compareSignature(context: Context): Promise<Samples> {
 const timeCalls = (verify: () => boolean | Promise<boolean>) => () =>
   timeOf(async () => {
     for (let left = CALLS; left > 0; left -= 1)
-      if (!(await verify())) throw new Error("a correct signature was not verified");
+      if (!(await verify())) throw new Error("a correct signature was rejected");
   });
 
 function verifyBare(body: Buffer, signature: string): boolean {

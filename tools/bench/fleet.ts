@@ -17,7 +17,7 @@ import { responder, VERIFICATION_KEY } from "./servers.ts";
 /** A test API key, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
-/** The same webhooks as one stack and as a fleet, as a user's files declare them. */
+/** A user's files, which declare the same webhooks as one stack and as a fleet. */
 const FILES = {
   "package.json": '{ "type": "module", "main": "index.js" }',
   "Pulumi.yaml": "name: bench\nruntime: nodejs\n",
@@ -35,7 +35,7 @@ await runFleetCommand({ name: "bench", workspaces: "workspaces.json", webhook })
 const COMMANDS = { up: ["--yes", "--skip-plan"], refresh: [], destroy: ["--yes"] };
 const ON_ONE_STACK = ["--yes", "--skip-preview", "--stack", "bench", "--non-interactive"];
 
-/** Compares a fleet with one stack, with checkpoints and without. */
+/** Compares a fleet with one stack that writes checkpoints, and with one that does not. */
 export async function compareSplits(context: Context): Promise<Samples> {
   return {
     ...(await measureSplit("fleet", context)),
@@ -44,7 +44,7 @@ export async function compareSplits(context: Context): Promise<Samples> {
   };
 }
 
-/** Measures each command, with its own service and backend, and the peak memory. */
+/** Measures each command and the peak memory, with a service and a backend that only this split uses. */
 async function measureSplit(
   split: string,
   { workspaces, signal, update }: Context,
@@ -107,8 +107,8 @@ async function peakOf(folder: string, work: () => Promise<unknown>): Promise<num
 }
 
 /**
- * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared memory
- * counts for each process.
+ * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared
+ * memory is counted for each process.
  */
 async function memoryOf(pid: number): Promise<number> {
   const files = ["smaps_rollup", "status"].map((file) =>

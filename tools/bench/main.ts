@@ -18,7 +18,7 @@ const parseCount = parseWholeNumber(1, 10_000, "from 1 to 10000");
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--workspaces <n>", "number of workspaces in the row fleet", parseCount, 1000)
+  .option("--workspaces <n>", "number of workspaces in the fleet row", parseCount, 1000)
   .addHelpText(
     "after",
     `

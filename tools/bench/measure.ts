@@ -42,7 +42,7 @@ export async function timeOf(work: () => unknown): Promise<number> {
   return performance.now() - begun;
 }
 
-/** Returns a quantile: 0 is the smallest value and 1 the largest, with the mean of two neighbours between values. */
+/** Returns a quantile: 0 is the smallest value, 1 the largest; between two values, their mean. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);

@@ -5,8 +5,8 @@ import { compareForwarding, compareResponder, reloadUnderLoad } from "./load.ts"
 import type { Context, Samples } from "./measure.ts";
 
 /**
- * `value` is a sample, or two samples around an operator, separated by spaces. `target` is a comparison, a
- * number and a unit.
+ * `value` names a sample, or two samples with an operator between them, separated by spaces. `target` is a
+ * comparison, a number and a unit.
  */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
 
@@ -29,7 +29,7 @@ const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
 
-/** The rows, by the name for `--only`. */
+/** The rows, by the name that `--only` takes. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", compareSignature, [
     ["verifySignature, 1 KiB (rate)", HMAC, "bare1 / ours1", ">= 0.95"],
@@ -41,10 +41,10 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ]),
   forwarding: row("four minutes", compareForwarding, [
     [`apichat responder stores, ${LOAD} (rate)`, RECEIVER, "stored accepted / bare accepted", ">= 0.70"],
-    ["it stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
-    ["it forwards (rate)", "it accepts meanwhile", "both forwarded / both accepted", ">= 0.80"],
+    ["the responder stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
+    ["the responder forwards (rate)", "it accepts meanwhile", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
-    ["longest time its event loop was blocked", "", "both blockMs", "<= 20 ms"],
+    ["longest time that its event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),
   reload: row("two minutes", reloadUnderLoad, [
     ["p99 while 30,000 workspaces reload", "without a reload", "ours p99Ms / bare p99Ms", "<= 3.00"],

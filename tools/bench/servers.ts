@@ -1,4 +1,4 @@
-/** The receivers that the benchmarks measure, each in its own process, which `startServer` starts with this file. */
+/** The receivers that the benchmarks measure. `startServer` runs this file in a new process for each of them. */
 import { execaNode } from "execa";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
@@ -22,8 +22,8 @@ type Report = typeof arrivals & {
 };
 
 /**
- * Starts a server in a separate process, so that it does not share this one's event loop. It ends with this
- * process.
+ * Starts a server in a separate process, so that it does not share this one's event loop. The server ends
+ * when this process ends.
  */
 export function startServer(name: keyof typeof LISTENERS) {
   const options = { ipc: true, stdio: "inherit", reject: false } as const;
@@ -56,7 +56,7 @@ const bare = (): RequestListener => (request, response) => {
   });
 };
 
-/** The target of a flood: accepts each delivery at once, and counts it by the sender's number, which begins at 0. */
+/** The target of a flood: accepts each delivery at once, and checks its number: 0, 1, … in each conversation. */
 const target = (): RequestListener => {
   const last = new Map<string, number>();
   return (request, response) => {

@@ -66,7 +66,7 @@ type BillComponent = ReturnType<typeof componentOf>;
 /** The files that {@link writePapers} writes. */
 export const [LICENCES, BILL] = ["licenses.txt", "sbom.cdx.json"] as const;
 
-/** Writes the licences and the bill of materials of a bundle beside it. */
+/** Writes a bundle's licences and its bill of materials beside the bundle. */
 export async function writePapers(
   folder: string,
   name: string,
@@ -86,6 +86,6 @@ export function billOf(name: string, version: string, packages: readonly BillCom
   return `${JSON.stringify({ ...format, metadata: { component }, components }, undefined, 2)}\n`;
 }
 
-/** Parses the components of such a bill. */
+/** Parses the components in a bill that `billOf` has written. */
 export const componentsIn = (bill: string): BillComponent[] =>
   (JSON.parse(bill) as { components: BillComponent[] }).components;

@@ -24,7 +24,7 @@ if (problems.length > 0) {
   console.error(ts.formatDiagnostics(problems, ts.createCompilerHost(options)));
   process.exit(1);
 }
-// npm makes it executable only when it links the command.
+// npm makes this file executable only when it links the command.
 chmodSync(join(dist, "provider", "cli", "main.js"), 0o755);
 await bundlePage(join(dist, "provider", "emulator", "page"));
 await bundlePlugin(join(clone, "plugin"));

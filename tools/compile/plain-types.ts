@@ -1,8 +1,8 @@
 /**
- * Writes declarations that do not refer to zod's: those compile only with esModuleInterop or skipLibCheck,
- * and many Pulumi programs have neither. Types that zod infers are written out, with the comments on the
- * schemas' keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema`
- * has them, and also a version without them, in `types/`, for the rest of the package.
+ * Writes declarations that do not refer to zod's, which compile only with esModuleInterop or skipLibCheck:
+ * many Pulumi programs set neither. Types that zod infers are written out, with the comments on the schemas'
+ * keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema` contains
+ * them, and also a version without them, in `types/`, for the rest of the package.
  */
 import { join, sep } from "node:path";
 import ts from "typescript";
@@ -29,7 +29,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/** Returns the text of a declaration file without types that zod infers, and without schemas unless it keeps them. */
+/** Returns the text of a declaration file without types that zod infers; `keepsSchemas` keeps zod's schemas. */
 function toPlain(
   text: string,
   source: ts.SourceFile,

@@ -8,8 +8,8 @@ import { writePapers } from "./bundled.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The file that `pulumi install` and `pulumi package add` start in a folder: engine 3.259 uses an empty
- * plugin name there.
+ * The file that `pulumi install` and `pulumi package add` start in a folder, because engine 3.259 uses an
+ * empty plugin name there.
  */
 const NAMELESS = "pulumi-resource-";
 
@@ -27,8 +27,8 @@ const OPTIONS = {
 } satisfies BuildOptions;
 
 /**
- * The parts of undici that plugin and command line use. Loading all of undici (`fetch`, web sockets, caches, mocks)
- * takes a third of the CPU time of a start.
+ * The parts of undici that the plugin and the command line use. Loading all of undici (`fetch`, web sockets,
+ * caches, mocks) takes a third of the CPU time of a start.
  */
 const UNDICI = `
 import api from "undici/lib/api/index.js";
@@ -41,10 +41,10 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** The thread's file, without its extension: the program looks for it in its own folder. */
+/** The thread's file name without its extension. The program looks for the file in its own folder. */
 export const THREAD = "spool-worker";
 
-/** Replaces undici with these parts. Any other name fails the build. */
+/** Replaces undici with these parts. The build fails if the code imports any other part. */
 const lightUndici: Plugin = {
   name: "light-undici",
   setup: (bundler) => {

@@ -16,7 +16,7 @@ export function cacheFolder(): string {
   return join(isAbsolute(given) ? given : join(homedir(), ".cache"), "pulumi-apichat");
 }
 
-/** Returns the folder in the tools' cache for the result of these files: `<name>/<hash of their contents>`. */
+/** Returns the folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
 export async function cacheEntry(name: string, files: readonly URL[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
@@ -24,9 +24,9 @@ export async function cacheEntry(name: string, files: readonly URL[]): Promise<s
 }
 
 /**
- * Creates a cache entry if it is missing. `make` works in a folder beside it with an empty `bin` and `tmp`;
- * without `tmp`, this folder becomes the entry when `make` succeeds, and is removed when it fails. Other
- * processes wait.
+ * Creates a cache entry if it is missing. `make` works in a folder beside the entry, with an empty `bin` and
+ * `tmp`. If `make` succeeds, `tmp` is removed and the folder becomes the entry; if it fails, the folder is
+ * removed. Other processes wait meanwhile.
  */
 export async function fillEntry(
   entry: string,
@@ -39,7 +39,7 @@ export async function fillEntry(
     if (existsSync(entry)) return;
     const folder = `${entry}.partial`;
     try {
-      // A killed run may have left it behind.
+      // A killed run may have left this folder behind.
       await rm(folder, { recursive: true, force: true });
       for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
       await make(folder);
@@ -51,10 +51,7 @@ export async function fillEntry(
   });
 }
 
-/**
- * Runs `work` while only this process holds the lock file `path`. The kernel releases it if the process is
- * killed.
- */
+/** Runs `work` while holding the lock file `path`, which the kernel releases if the process is killed. */
 async function withLock(path: string, signal: AbortSignal | undefined, work: () => Promise<void>) {
   let lock = lockFile(path, 0);
   if (!lock) console.error(`Waiting for another process that is doing the same work (${path})`);

@@ -22,7 +22,7 @@ export const hosts = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]
 
 /**
  * Finds the user's Pulumi CLI: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH.
- * Throws if there is none, it is too old, or its hosts are neither beside it nor on PATH.
+ * Throws if there is none, if it is too old, or if its hosts are neither beside it nor on PATH.
  */
 export async function findEngine(): Promise<Engine> {
   const folders = pathFolders();

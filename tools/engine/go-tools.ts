@@ -17,13 +17,13 @@ export interface GoTool {
   binary: string;
   /** The variable that holds the tool's version, and its value: `<import path>.<name>=<version>`. */
   version?: string;
-  /** A script that must be beside the binary: the module that ships it, and its path there. */
+  /** A script that must be beside the binary: the module that ships it, and its path in that module. */
   script?: { module: string; path: string };
 }
 
 /** The options of long-running work. */
 export interface WorkOptions {
-  /** Aborts on Ctrl-C; the work ends its processes then. */
+  /** Aborts on Ctrl-C; the work then ends its processes. */
   signal: AbortSignal;
   /** Shows the progress of the work. */
   update: (detail: string) => void;

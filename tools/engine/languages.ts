@@ -9,7 +9,7 @@ const GITHUB = "github.com/pulumi";
 const SDK = `${GITHUB}/pulumi/sdk/v3`;
 const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 
-/** The language's title, the folder here with its go.mod, the package to build, its version, and its script. */
+/** The language's title, the folder with the host's go.mod, the package to build, its version, and its script. */
 type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
@@ -18,7 +18,7 @@ const [yaml, java] = ["pulumi-yaml", "pulumi-java"].map((name) => `${GITHUB}/${n
 /** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
-  // It has the same dependencies as the Node.js host.
+  // In the folder of the Node.js host, because both have the same dependencies.
   python: ["Python", "nodejs-host", `${SDK}/python/cmd/pulumi-language-python`, SDK_VERSION, pythonScript],
   go: ["Go", "go-host", `${SDK}/go/pulumi-language-go`, SDK_VERSION],
   java: ["Java", "java-host", `${java}/pkg/cmd/pulumi-language-java`, `${java}/pkg/version.Version=v0.20.0`],
@@ -33,9 +33,9 @@ export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 
 /**
- * Ensures that the engine has the hosts of these languages. If an engine in the tools' cache lacks a host,
- * the host is built once per machine into its own cache entry, and linked into the engine's folder, where the
- * engine finds it without a warning. Throws if the user's own engine lacks one, or it cannot be built.
+ * Ensures that the engine has the hosts of these languages. If an engine in the tools' cache lacks a host, the
+ * host is built once per machine into its own cache entry, and linked into the engine's folder, where the engine
+ * finds it without a warning. Throws if the user's own engine lacks a host, or if a host cannot be built.
  */
 export async function prepareHosts(
   engine: Engine,
@@ -50,7 +50,7 @@ export async function prepareHosts(
     if (engine.source === "path") {
       throw new Error(
         `${hostName(language)}, which runs ${hosts[language][0]} programs, is not beside ${engine.command}. ` +
-          "Pulumi's own distribution has it: https://www.pulumi.com/docs/install/",
+          "Pulumi's own distribution contains it: https://www.pulumi.com/docs/install/",
       );
     }
     await link(join(await buildHost(language, signal), hostName(language)), beside);

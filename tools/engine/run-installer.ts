@@ -1,7 +1,7 @@
 /**
- * Runs the installer of Pulumi's SDK into the folder given as the argument, in its own process, because it
- * cannot be cancelled. Requests a small page first, because without the internet the installer would wait for
- * minutes.
+ * Installs Pulumi into the folder given as the argument, with the installer of Pulumi's SDK. Runs in a
+ * separate process, because the installer cannot be cancelled. Requests a small page first, because without
+ * the internet the installer would wait for minutes.
  */
 import process from "node:process";
 import { PulumiCommand } from "@pulumi/pulumi/automation/index.js";

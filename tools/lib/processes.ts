@@ -22,7 +22,7 @@ export async function processesNaming(text: string): Promise<ProcessInfo[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Kills these processes, and waits until they are gone: an engine leaves behind hosts that it was about to start. */
+/** Kills these processes until none are left: a killed engine may leave behind hosts that it had just started. */
 export async function endProcessesNaming(text: string): Promise<void> {
   for (;;) {
     const alive = await processesNaming(text);
@@ -33,8 +33,8 @@ export async function endProcessesNaming(text: string): Promise<void> {
 }
 
 /**
- * Sends a signal to a process, or to a process group if the number is negative. Returns false if it has ended.
- * The signal 0 has no effect.
+ * Sends a signal to a process, or to a process group if the number is negative. Returns false if it has
+ * ended. The signal 0 only tests this.
  */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {

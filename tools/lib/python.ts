@@ -5,7 +5,7 @@ import { compareVersions } from "../engine/engine.ts";
 import { withProgress } from "./progress.mjs";
 import { CommandError, run } from "./run.ts";
 
-/** The oldest version that the Python packages of tools and tests support. */
+/** The oldest version that the Python packages of the tools and the tests support. */
 export const MIN_PYTHON = "3.11";
 
 /** A Python that can create virtual environments. */
@@ -42,8 +42,8 @@ export async function requirePython(signal: AbortSignal): Promise<Python> {
 }
 
 /**
- * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it once per machine,
- * Python and file contents, in the tools' cache. Throws the end of pip's output if that fails.
+ * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it in the tools'
+ * cache, once for each Python version and file content. If that fails, throws an error with pip's output.
  */
 export async function preparePackages(
   { command, version }: Python,
@@ -59,8 +59,8 @@ export async function preparePackages(
 const pythonIn = (folder: string): string => join(folder, "bin", "python");
 
 /**
- * Creates a virtual environment with packages for pip, with progress on stderr. Throws the end of pip's
- * output if it cannot.
+ * Creates a virtual environment and installs packages in it with pip, with progress on stderr. If that fails,
+ * throws an error with pip's output.
  */
 export async function makeEnvironment(
   command: string,

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { signalIfAlive } from "./processes.ts";
 
 /**
- * The error of a command that did not start, or did not end with exit code 0. `output` is its output; the
- * message ends with it.
+ * The error of a command that did not start, or did not exit with code 0. `output` is the command's output,
+ * with which the message also ends.
  */
 export class CommandError extends Error {
   readonly reason: string;
@@ -54,7 +54,7 @@ interface RunOptions {
   env?: NodeJS.ProcessEnv;
   /** Ends the command and everything that it has started, before the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** How long it may take to end after SIGTERM. */
+  /** How long the command may take to end after SIGTERM. */
   graceMs?: number;
   /** The stdin of the command. */
   input?: string;

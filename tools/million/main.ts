@@ -1,5 +1,5 @@
 /**
- * `npm run suite million`: accepts and forwards a million deliveries, or the number in its argument. A second
+ * `npm run suite million`: accepts and forwards a million deliveries, or as many as its argument says. A second
  * argument is the interval, in seconds, at which the responder is killed. Exit code 1 if a limit is exceeded.
  */
 import process from "node:process";

@@ -40,9 +40,9 @@ interface ArchiveOptions {
 }
 
 /**
- * Writes the archive of the plugin for a platform: the folder of the npm package, the command line, and
- * Node's binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path.
- * Throws if npm has a Node that differs from the pinned one.
+ * Writes the archive of the plugin for a platform: the npm package's `plugin/`, the command line, and Node's
+ * binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path. Throws if
+ * npm has a Node that differs from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
@@ -147,7 +147,7 @@ async function unpackNode({ name, version, integrity }: NodePackage, scratch: st
   if (found !== integrity)
     throw new Error(
       `npm's ${what} has the integrity ${found}, but tools/release/platforms.ts pins ${integrity}. ` +
-        "If you have changed the version, compare it with what another machine prints for: " +
+        "If you have changed the version, compare that integrity with what another machine prints for: " +
         `npm view ${what} dist.integrity`,
     );
   await run("tar", ["-xzf", archive], { cwd, signal });

@@ -1,4 +1,4 @@
-/** `npm run release:dry`: builds everything that a release contains, in one folder. Publishes nothing. */
+/** `npm run release:dry`: builds everything in a release into one folder. Publishes nothing. */
 import { Command, Option } from "commander";
 import { copyFile, mkdir, mkdtempDisposable, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -27,13 +27,13 @@ interface Options {
 
 const command = new Command("npm run release:dry --")
   .description(
-    "Builds everything that a release contains from the last commit: npm package, " +
+    "Builds everything in a release, from the last commit: npm package, " +
       "archives of the plugin with Node, SDKs, bills of materials, release notes, SHA256SUMS. " +
-      "Two runs write the same bytes. Takes two minutes, and ten the first time.",
+      "Two runs write the same bytes. Takes ten minutes the first time, then two.",
   )
   .option("--repository <name>", "OWNER/NAME on GitHub, for the addresses in the packages", parseRepository)
   .option("--tag <tag>", "fail unless it matches the version and --repository is given")
-  .addOption(new Option("--only <part...>", "only these").choices(PARTS).default(PARTS, "all"))
+  .addOption(new Option("--only <part...>", "build only these").choices(PARTS).default(PARTS, "all"))
   .option("--out <folder>", "the output folder; a release in it is replaced", join(clone, "release"));
 
 await runTool(async () => {
@@ -83,10 +83,10 @@ await runTool(async () => {
 });
 process.exit();
 
-/** Creates the folder, and returns the files of the last release in it. Throws if it has other files. */
+/** Creates the folder, and returns the files of the last release in it. Throws if it contains other files. */
 async function readRelease(folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
   const names = await readdir(folder);
   if (names.length === 0 || names.includes(SUMS)) return names;
-  throw new Error(`--out: ${folder} has other files; use an empty folder, or one with a release`);
+  throw new Error(`--out: ${folder} contains other files; use an empty folder, or one with a release`);
 }

@@ -9,7 +9,7 @@ const BUNDLES = ["plugin", "dist/provider/emulator/page"];
 
 /**
  * Writes the bill of materials of the npm package: the packages that the lock file installs with it, and
- * those in its bundles. (`npm sbom --omit=dev` omits a package that development needs too.)
+ * those in its bundles. (`npm sbom --omit=dev` would leave out packages that development also needs.)
  */
 export async function writeBill(source: string, folder: string): Promise<void> {
   const read = (name: string): Promise<string> => readFile(join(source, name), "utf8");
@@ -34,7 +34,7 @@ interface Lock {
   >;
 }
 
-/** Writes the section of the version in CHANGELOG.md to release-notes.md. */
+/** Writes the version's section of CHANGELOG.md to release-notes.md. */
 export async function writeNotes(source: string, folder: string): Promise<void> {
   const heading = `## ${await versionOf(source)}`;
   const changelog = await readFile(join(source, "CHANGELOG.md"), "utf8");

@@ -104,7 +104,7 @@ async function packJava({ sdk, folder, version, signal, repository }: Packing): 
   await copyFile(join(sdk, "pom.xml"), join(folder, `apichat-${version}.pom`));
 }
 
-/** Packs the module's folder, which a commit and a tag publish. */
+/** Packs the module's folder, which publish.ts commits and tags. */
 async function packGo({ sdk, folder, version }: Packing): Promise<void> {
   await packFolder(sdk, join(folder, `apichat-go-v${version}.tar.gz`));
 }

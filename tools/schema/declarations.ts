@@ -11,8 +11,8 @@ export interface Member {
 }
 
 /**
- * Returns a function that finds a declaration of TypeScript files by name, and throws for an unknown one. The
- * files are only parsed, which takes less than a second and needs no build.
+ * Returns a function that finds a declaration in TypeScript files by its name, and throws for an unknown
+ * name. The files are only parsed, which takes less than a second and needs no build.
  */
 export function readDeclarations(files: readonly string[]): (name: string) => ts.DeclarationStatement {
   const statements = files.flatMap((file) => [

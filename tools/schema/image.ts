@@ -7,8 +7,8 @@ interface Lock {
 }
 
 /**
- * Returns package.json and package-lock.json of examples/docker, by path: this version of the package
- * from its tarball, prom-client, and the dependencies of both from our own lock file.
+ * Returns the package.json and package-lock.json of examples/docker, by path. They list this version of the
+ * package (a tarball), prom-client, and the dependencies of both, as in our own lock file.
  */
 export function generateImageLock(): Record<string, string> {
   const { packages } = JSON.parse(readFileSync(inClone("package-lock.json"), "utf8")) as Lock;

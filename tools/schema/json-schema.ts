@@ -19,7 +19,7 @@ export const schemaFiles: readonly SchemaFile[] = [
   { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
 ];
 
-/** The names of definitions are short only without nodenext. */
+/** Not nodenext, which makes the names of definitions long. */
 const compilerOptions = {
   strict: true,
   target: "es2023",

@@ -96,7 +96,7 @@ function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string
 function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
-  // A list of one entry, whose length minItems and maxItems fix, has the same meaning in the plain form.
+  // For a list of exactly one entry, as minItems and maxItems require, the plain form means the same.
   if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }

@@ -18,7 +18,7 @@ interface Source {
   types: Record<string, string>;
   config: Record<string, string>;
   integers: string[];
-  /** Phrases of the doc comments, each with a wording for every language. */
+  /** Phrases of the doc comments, each with a wording that suits every language. */
   wording: readonly (readonly [from: string, to: string])[];
 }
 
@@ -42,7 +42,7 @@ interface Context {
 const source = parse(readFileSync(inClone("schema/pulumi.yaml"), "utf8")) as Source;
 const unusedWording = new Set(source.wording.map(([from]) => from));
 
-/** Rewords a doc comment for every language. */
+/** Rewords a doc comment so that it suits every language. */
 const reword = (text: string): string =>
   source.wording.reduce((before, [from, to]) => {
     if (before.includes(from)) unusedWording.delete(from);
@@ -97,7 +97,7 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // The comments have changed, so these phrases no longer apply.
+  // If phrases are left, the comments have changed, so these phrases no longer apply.
   if (unusedWording.size > 0)
     throw new Error(`no doc comment contains these phrases of pulumi.yaml: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;

@@ -15,10 +15,10 @@ interface Check {
   run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<unknown>;
 }
 
-/** Builds each SDK with the tools of its language, and the examples with it. Each throws if it finds a problem. */
+/** Builds each SDK, and the examples with it, with the language's own tools. A check throws if it finds a problem. */
 export const checks: Record<SdkLanguage, Check> = {
   python: {
-    title: "Installing it, and checking the examples with mypy --strict: one or two minutes",
+    title: "Installing the SDK, and checking the examples with mypy --strict: one or two minutes",
     run: async (options) => {
       const python = await requirePython(options.signal);
       await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-sdk-python-"));
@@ -31,7 +31,7 @@ export const checks: Record<SdkLanguage, Check> = {
     },
   },
   go: {
-    title: "Compiling the examples with Go 1.26: 6 minutes the first time, for Pulumi's own SDK",
+    title: "Compiling the examples with Go 1.26: 6 minutes the first time, mostly for Pulumi's own SDK",
     run: async (options) => {
       const env = { ...process.env, GOTOOLCHAIN: "local", GOWORK: "off" };
       const sdk = { ...options, env, cwd: inClone("examples/go") };
@@ -39,7 +39,7 @@ export const checks: Record<SdkLanguage, Check> = {
     },
   },
   nodejs: {
-    title: "Compiling it for Node.js: a few seconds",
+    title: "Compiling the SDK for Node.js: a few seconds",
     run: async (options) => {
       const compiled = await compileNode(join(sdkFolder, "nodejs"), options.signal);
       await run("node", ["-e", "require(process.argv[1]).Provider.name", compiled], options);

@@ -36,7 +36,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  // Java's host can generate an SDK even if the tools have built it.
+  // Even a Java host that the tools have built can generate an SDK.
   const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
@@ -58,8 +58,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. An engine that the tools built
- * has at most links to hosts in the tools' cache, even if it was found on PATH.
+ * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Next to an engine that
+ * the tools built, there are at most links to hosts in the tools' cache, even if it is on PATH.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
@@ -67,7 +67,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's generators, which the hosts that the tools build for these languages lack. */
+/** Builds Pulumi's SDK generators: the hosts that the tools build for these languages lack them. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
@@ -92,7 +92,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Setuptools accepts a licence name from 77.0.3 on, and has deprecated licence classifiers since then. */
+/** Since version 77.0.3, Setuptools accepts a licence name, and licence classifiers are deprecated. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [
@@ -112,7 +112,7 @@ const PYTHON_MODULES = `
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** Adds the files that a build with Gradle would add: without its version the SDK does not start. */
+/** Adds the files that a build with Gradle would add: the SDK does not start without its version. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;

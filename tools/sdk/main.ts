@@ -16,7 +16,7 @@ const command = new Command("npm run sdk --")
   .addOption(
     new Option("--language <name...>", "only these").choices(sdkLanguages).default(sdkLanguages, "all"),
   )
-  .option("--check", "also build them and the examples");
+  .option("--check", "also build the SDKs and the examples");
 
 await runTool(async () => {
   const { language: wanted, check } = command.parse().opts<{ language: SdkLanguage[]; check?: true }>();

@@ -47,7 +47,7 @@ function setNames({ project }) {
 }
 
 /**
- * typedoc links to the folder of the README, which only a web server resolves to its page.
+ * typedoc links to the README's folder, and only a web server resolves a folder to its page.
  *
  * @param {import("typedoc").PageEvent} page
  */

@@ -7,7 +7,7 @@ import { run } from "../lib/run.ts";
 /** How long `pulumi` may take to end cleanly after Ctrl-C, in milliseconds. */
 const graceMs = 20_000;
 
-/** The output of `npm start`. Colours and moving lines only on a terminal; `NO_COLOR` is respected. */
+/** The output of `npm start`. Colours and progress lines only on a terminal; `NO_COLOR` is respected. */
 const stream = process.stdout;
 const print = (line: string): void => void stream.write(`${line}\n`);
 export const printHeading = (text: string): void => print(`\n${styleText("bold", text, { stream })}`);

@@ -35,8 +35,8 @@ const CHECKED: StoredDelivery = {
 };
 
 /**
- * Only the first delivery of a conversation is due, and none while another one of the conversation is taken.
- * Call the methods from `accept` to `forward` within `write`: attempts free their places once that commits.
+ * Only the first delivery of a conversation is due, and not while another delivery of it is taken. Call `accept`,
+ * `forward` and the methods between them within `write`: attempts free their places once `write` commits.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -71,7 +71,7 @@ export class SpoolQueue extends SpoolFile {
     this.#statements.remove.run(this.#lastPosition);
   }
 
-  /** Removes a delivery whose attempt succeeded: the next one of its conversation is due. */
+  /** Removes a delivery whose attempt succeeded. The next one of its conversation is then due. */
   complete(position: number, timedOut = false): void {
     const { workspace, conversation } = this.#settle(position, timedOut);
     this.#statements.remove.run(position);
@@ -97,9 +97,9 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Forwards these workspaces from now on. The age of the deliveries that a workspace has kept counts from
-   * when it first appears here; missing workspaces are forgotten. Ends the pauses of the workspaces whose target
-   * has changed. Until all this is committed, no delivery of a new workspace is due.
+   * Forwards these workspaces from now on. Deliveries stored earlier start to age when their workspace first
+   * appears here; workspaces left out are forgotten. Ends the pauses of the workspaces whose target has
+   * changed. Until all this is committed, no delivery of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
     const { forget, noteForwarded, listWaiting } = this.#statements;
@@ -115,8 +115,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Takes the deliveries to forward now, in their order. No one else gets them until they are settled. If a damaged
-   * file hides the deliveries of a workspace, reports this and takes the others.
+   * Takes the deliveries to forward now, in the order in which they fell due. They are not taken again until
+   * they are settled. Reports it if a workspace's deliveries cannot be read, and takes the others.
    */
   take(report: (error: unknown) => void): DueDelivery[] {
     const { due, take, nextDue } = this.#statements;
@@ -184,7 +184,7 @@ const prepareStatements = (database: DatabaseSync) => ({
      WHERE position =
        (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
   ),
-  // A replay may have put another delivery before this one while it was taken: then that one is due.
+  // While this delivery was taken, a replay may have put another before it: due_ms is NULL, as the other is due.
   reschedule: database.prepare(
     `UPDATE deliveries SET attempts = attempts + 1, failure = :failure,
        due_ms = iif(due_ms IS NULL, NULL, min(:nowMs + :pauseMs, ${AGE_FROM} + :maxAgeMs))

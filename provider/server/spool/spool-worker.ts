@@ -1,4 +1,4 @@
-/** The thread in which SQLite runs. spool.ts loads this file by its name, from its own folder. */
+/** The thread in which SQLite runs. spool.ts loads this file by name: keep both in one folder. */
 import { parentPort, workerData } from "node:worker_threads";
 import { openSpoolDatabase } from "./database.js";
 import { type Call, type Failure, type Outcome, SpoolKeeper, toFailure } from "./keeper.js";
@@ -14,7 +14,7 @@ export interface SpoolWorkerOptions {
 
 export interface Batch {
   calls: readonly Call[];
-  /** How many bytes they add. */
+  /** How many bytes the calls add. */
   bytes: number;
   /** Whether no batch follows. */
   isLast: boolean;
@@ -27,7 +27,7 @@ export interface Reply {
   failure?: Failure | undefined;
 }
 
-/** The longest delay of a timer is 24 days. */
+/** The longest pause of a timer, whose delay may be at most 24 days. */
 const MAX_PAUSE_MS = 60 * 60 * 1000;
 
 function serve(port: NonNullable<typeof parentPort>): void {

@@ -15,13 +15,13 @@ const DEFAULTS = {
   tidyAfterMs: 5_000,
 };
 
-/** The bytes in one batch, exceeded by at most one delivery. */
+/** How many bytes of deliveries one batch contains; the last delivery may exceed this. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** How many bytes may wait for the disk before further requests wait in their sockets. */
 const WAITING_BYTES = 16 * 1024 * 1024;
 
-/** How many dead letters one commit moves, so that other writes get their turn. */
+/** How many dead letters one commit moves at most, so that other writes get their turn. */
 const ROWS_PER_COMMIT = 200;
 
 const sizeOf = ([name, delivery]: Call): number =>
@@ -29,12 +29,12 @@ const sizeOf = ([name, delivery]: Call): number =>
 
 const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
 
-/** Nothing catches this, so the process ends. The file has every acknowledged delivery. */
+/** Nothing catches this, so the process ends. The file contains every acknowledged delivery. */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. Nothing else gets it until `complete`, `fail` or `release`. */
+/** A delivery to forward now. It is not returned again until `release` or a pause after `fail`. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   attempts: number;
@@ -48,9 +48,9 @@ interface PendingCall {
 }
 
 /**
- * Opens the spool of a data folder. Creates a missing file (0600). The file of a killed process opens without repair.
- * Only the process that holds the folder may write; others may read.
- * Rejects with a SqliteError or an error of the file system.
+ * Opens the spool of a data folder. Creates a missing file (0600). The file of a killed process opens without
+ * repair. Only the process that holds the folder may write; others may read. Rejects with a SqliteError or a
+ * file system error.
  */
 export async function openSpool(dataDir: string, options: Partial<typeof DEFAULTS> = {}): Promise<Spool> {
   const spool = new Spool({ path: join(dataDir, SPOOL_FILE), ...DEFAULTS, ...options });
@@ -75,7 +75,7 @@ export class Spool {
   readonly #worker: Worker;
   readonly #ended: Promise<unknown>;
   readonly #next: PendingCall[] = [];
-  /** The calls that wait for the thread's next reply: the opening of the file, and then one batch at a time. */
+  /** The calls that wait for the thread's next reply: first the opening of the file, then one batch at a time. */
   #sent: Omit<PendingCall, "call">[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #bytes = 0;
@@ -84,13 +84,13 @@ export class Spool {
   #state: "open" | "closing" | "closed" = "open";
 
   onDue: (delivery: TakenDelivery) => void = () => {};
-  /** Called with the reason why deliveries of some workspaces cannot be read. They are read again later. */
+  /** Called with the reason why deliveries of some workspaces cannot be read. The reads are retried later. */
   onUnreadable: (error: SqliteError) => void = () => {};
 
   constructor(workerData: SpoolWorkerOptions) {
     this.limits = workerData.limits;
     this.#worker = new Worker(new URL("./spool-worker.js", import.meta.url), { name: "spool", workerData });
-    // Nothing listens for errors of the thread, so that they end this process.
+    // There must be no listener for the thread's errors, so that an error ends this process.
     this.#worker.on("message", (reply: Reply) => this.#receive(reply));
     this.opened = new Promise((resolve, reject) => this.#sent.push({ bytes: 0, resolve, reject }));
     this.#ended = new Promise<void>((resolve) => {
@@ -104,8 +104,8 @@ export class Spool {
 
   /**
    * Resolves once a delivery is on disk and may be acknowledged. If it rejects with a SqliteError, nothing is
-   * stored. The exception is `failed`: the disk has failed or a file was removed, and the delivery may still be
-   * forwarded. `full` means that the reserve on the disk would shrink.
+   * stored, unless its code is `failed`: then the disk has failed or a file was removed, and the delivery may
+   * still be forwarded. The code `full` means that the write would use the disk's reserve.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     return this.ask(
@@ -120,14 +120,14 @@ export class Spool {
     while (this.#bytes > WAITING_BYTES) await (this.#room ??= Promise.withResolvers()).promise;
   }
 
-  /** Stores and removes a delivery of 32 KiB. Rejects like `accept` if none could be accepted now. */
+  /** Stores and removes a delivery of 32 KiB. Rejects like `accept` if no delivery could be accepted now. */
   check(): Promise<void> {
     return this.ask("check");
   }
 
-  /** Dead letters keep their IDs and their original position, and their age starts over. */
+  /** Replayed dead letters keep their IDs and their original positions, and their age starts over. */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // Chosen up front: letters that are rejected again in the meantime would be replayed forever.
+    // Chosen up front: otherwise, letters that are rejected again meanwhile would be replayed forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)
@@ -136,8 +136,8 @@ export class Spool {
   }
 
   /**
-   * Calls a method of {@link SpoolQueue} in the next batch. Resolves with its result once what it changed is
-   * on the disk. If it rejects with a SqliteError, nothing has changed.
+   * Calls a method of {@link SpoolQueue} in the next batch. Resolves with the method's result once its
+   * changes are on the disk. If it rejects with a SqliteError, nothing has changed.
    */
   ask<Name extends CallName>(
     name: Name,

@@ -5,24 +5,24 @@ import type { DatabaseSync } from "node:sqlite";
 import { fileSize } from "../../lib/files.js";
 import { isDiskFailure, readPragma, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/** SQLite keeps its other files next to it, with longer names. */
+/** SQLite's other files are next to it, with endings added to this name. */
 export const SPOOL_FILE = "spool.sqlite";
 
-/** The file that holds a part of the reserve. It has no content of its own. */
+/** The file that holds a part of the reserve. Its content means nothing. */
 export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
-/** The bytes that deliveries leave free, because a delete or a reschedule writes to SQLite's log first. */
+/** How many bytes new deliveries leave free for deletes and reschedules, which write to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The largest fraction of a volume that the reserve may take, for small volumes. */
+/** The reserve takes at most this fraction of the volume, which matters if the volume is small. */
 const RESERVE_SHARE = 1 / 4;
 
 /** The fraction of the reserve that is held as a file, so that no other program takes it. */
 const FILE_SHARE = 1 / 4;
 
-/** Pages returned to the file system at a time, so that no delivery waits long for that. */
+/** How many pages are returned to the file system at once: few enough that no delivery waits long. */
 const PAGES_AT_ONCE = 1_000;
 
 const reservePathOf = (spoolPath: string): string => join(dirname(spoolPath), RESERVE_FILE);
@@ -39,9 +39,9 @@ export function releaseReserve(spoolPath: string): boolean {
 
 /**
  * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
- * files small and free of deleted messages. A part of the reserve is a file next to the spool, which is
- * removed once a write finds no room: then a delete has room, whatever else fills the volume. Rows in the
- * database could not do this: a delete needs room in the log, and frees none there.
+ * files small and free of deleted messages. A file next to the spool holds a part of the reserve. It is
+ * removed once a write finds no room: a delete then has room, whatever else fills the volume. Rows in the
+ * database could not be the reserve: deleting them needs room in the log and frees none there.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -51,12 +51,12 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log has only what this process wrote. If the disk failed, it may lack parts of an earlier
-   * process's log, and a power failure would lose everything after them.
+   * Whether the log contains only what this process wrote. If the disk failed, parts of an earlier process's
+   * log may not be on it, and a power failure would lose everything after those parts.
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. The contents are then unknown, and later writes depend on them.
+   * Set once the disk has failed or a file is gone. The files' contents are then unknown; later writes depend on them.
    */
   #failure: SqliteError | undefined;
 
@@ -69,8 +69,8 @@ export class SpoolVolume {
   }
 
   /**
-   * Returns `full` if less than the reserve is free, `busy` while another process keeps the log of an earlier
-   * process from being emptied, and `failed` if {@link findFailure} does.
+   * Returns `full` if less than the reserve is free, `busy` while another process prevents this one from
+   * emptying an earlier process's log, and `failed` if {@link findFailure} does.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -90,7 +90,7 @@ export class SpoolVolume {
     }
   }
 
-  /** Returns `failed` once the disk has failed or a file is gone: nothing written survives the process. */
+  /** Returns `failed` once the disk has failed or a file is gone: later writes would not survive the process. */
   findFailure(): SqliteError | undefined {
     for (const [path, { dev, ino }] of this.#files) {
       if (this.#failure) break;
@@ -98,7 +98,7 @@ export class SpoolVolume {
       if (found?.dev === dev && found.ino === ino) continue;
       const text = `${path} was removed or replaced while this process was using it: restart the responder`;
       this.#failure = new SqliteError("failed", text);
-      // Acknowledged deliveries may be only in the removed log.
+      // Some acknowledged deliveries may be only in the removed log.
       this.#checkpoint();
     }
     return this.#failure;
@@ -116,9 +116,9 @@ export class SpoolVolume {
   }
 
   /**
-   * Creates the reserve's file, returns free pages to the file system and empties the log, which still contains
-   * deleted rows. Retries later what fails now. While space is short, keeps free pages and the log, so that no
-   * other program takes the space that deletes and reschedules need.
+   * Creates the reserve's file, returns free pages to the file system and empties the log, which still
+   * contains deleted rows. What fails now is retried later. While space is short, keeps free pages and the
+   * log, so that no other program takes the space that deletes and reschedules need.
    */
   tidy(): void {
     if (!this.#tryToTidy()) this.tidyLater();
@@ -151,7 +151,7 @@ export class SpoolVolume {
         this.#checkpoint();
         const { isShort, fileBytes } = this.#measure();
         if (isShort) return false;
-        // Random: some file systems allocate no space for zeros.
+        // Random bytes, because some file systems allocate no space for zeros.
         if (fileSize(reservePathOf(this.#path)) < fileBytes)
           writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
         const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
@@ -171,7 +171,7 @@ export class SpoolVolume {
     this.#isLogOurs = true;
   }
 
-  /** Makes `work` fail where it would wait for another process. */
+  /** Makes `work` fail instead of waiting for another process. */
   #withoutWaiting<T>(work: () => T): T {
     const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
     this.#database.exec("PRAGMA busy_timeout = 0");
@@ -182,10 +182,10 @@ export class SpoolVolume {
     }
   }
 
-  /** `isShort` means that less than the reserve is free on the volume and in the spool's file. */
+  /** `isShort` means that less than the reserve is free on the volume and in the spool's file together. */
   #measure(addedBytes = 0): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
-    // Some network file systems do not report their size: 0 blocks.
+    // Some network file systems do not report their size: `blocks` is 0.
     const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
     const freeBytes = bavail * bsize + fileSize(reservePathOf(this.#path));
     const shortfall = reserveBytes + addedBytes - freeBytes;

@@ -48,8 +48,8 @@ const derived = { derivedFrom: SEED, rotations: ["2026-12"] };
 test.each<[Args, string, RegExp]>([
   [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; for example/],
   [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; for example/],
-  [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; leave it out for 2$/],
-  [{ bytes: 15 }, "bytes", /^bytes: must be a whole number from 16 to 64, got 15; leave it out for 32$/],
+  [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; the default is 2$/],
+  [{ bytes: 15 }, "bytes", /^bytes: must be a whole number from 16 to 64, got 15; the default is 32$/],
   [{ bytes: 64.5 }, "bytes", /got 64\.5;/],
   [{ initial: "" }, "", /^initial: must be non-empty, got an empty string; make one/],
   [{ initial: `${LIVE_KEY} ` }, "", /^initial: must be without leading or trailing whitespace, got/],

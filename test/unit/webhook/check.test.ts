@@ -72,10 +72,10 @@ test.each<[Args, RegExp]>([
   [{ apiKey: "" }, /^apiKey: must be non-empty/],
   [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without .*whitespace, got 15 characters, 14 after/],
   [{ apiKey: { secret: 1 } }, /^apiKey: must be a string, got an object/],
-  [{ onExisting: "adopt" }, /^onExisting: must be one of "fail", "replace", got "adopt"; leave it out/],
+  [{ onExisting: "adopt" }, /^onExisting: must be one of "fail", "replace", got "adopt"; the default is/],
   [
     { preflight: "REQUIRE" },
-    /^preflight: must be one of "require", "warn", "off", got "REQUIRE"; leave it out/,
+    /^preflight: must be one of "require", "warn", "off", got "REQUIRE"; the default is "require"$/,
   ],
   [{ timeouts: 30 }, /^timeouts: must be an object, got 30; write \{ requestSeconds: 30/],
   [{ timeouts: [1] }, /^timeouts: .*got a list/],
