@@ -19,7 +19,7 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with these signatures, made from the correct one. */
+/** A request whose signatures these functions make from the hex digits of the correct one. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
@@ -44,7 +44,7 @@ export const signatureCases: ContractCase[] = [
     },
   ),
   caseOf(
-    "a signature with whitespace around it is verified, because HTTP removes it",
+    "whitespace around a signature is allowed, because HTTP removes it",
     right,
     signedAs((hex) => ` \t${asIs(hex)}  `),
     { cannot: ["Lambda"] },
