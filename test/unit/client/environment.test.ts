@@ -9,8 +9,8 @@ async function startRejectingProxy(): Promise<string> {
 }
 
 /**
- * Loads the modules again, because a process creates its pool only once, at its first call, and this pool
- * must use the proxy.
+ * Loads the modules again, because they create the connection pool only once, at the first call, and the pool
+ * must use this proxy.
  */
 async function importWithProxy(proxy: Record<string, string | undefined>) {
   for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"])
