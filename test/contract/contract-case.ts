@@ -84,7 +84,7 @@ export const caseOf = (
   more: Pick<ContractCase, "options" | "cannot"> = {},
 ): ContractCase => ({ name, request, expected, ...more });
 
-/** Cases that have the same expectation. `requests` has the name of each case as the key. */
+/** Cases that have the same expectation. The keys of `requests` are the names of the cases. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,

@@ -34,7 +34,7 @@ const fill = (fields: (string | boolean)[][], texts: Record<string, string>): [s
 
 // test/unit/diagnosis/conformance.test.ts tests which of these requests an endpoint must accept.
 describe("schema/vectors.json, as an endpoint in another language reads it", () => {
-  it.each(vectors.handshakes)("makes the request of: $name", (vector) => {
+  it.each(vectors.handshakes)("describes the request of: $name", (vector) => {
     const { request, challenge, contentType, fields } = vector;
     const encoding = vector.encoding as HandshakeEncoding;
     const token = alter(keys[vector.token as KeyName], vector);
@@ -49,7 +49,7 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
       ? []
       : { ...vector, signature: { of: undefined, prefix: undefined, algorithm: "sha256", ...signature } },
   );
-  it.each(signed)("makes the signature of: $name", (vector) => {
+  it.each(signed)("describes the signature of: $name", (vector) => {
     const { key, of, algorithm, prefix = `${algorithm}=`, value } = vector.signature;
     const covered = of ?? bodyOf(vector);
     const hex = createHmac(algorithm, keys[key as KeyName])

@@ -26,7 +26,7 @@ const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** Its URL's query contains a secret, and the list contains its API key. The others use the environment's. */
+/** Has a secret in its URL's query, and its own API key in the list. The others use the environment's key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",

@@ -61,7 +61,7 @@ const registeredKey = (): string =>
   scene.emulator.workspace("acme").registration?.webhook_verification_key ?? "";
 const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
 
-test("a responder starts in the up that needs it to verify webhooks, and runs on after that up", async () => {
+test("a responder starts in the up that needs it to verify webhooks, and keeps running afterwards", async () => {
   const { changes } = await stack.up();
   expect(changes).toEqual({ create: 6 });
   secrets.push(registeredKey());
@@ -97,7 +97,7 @@ test("a responder's environment, command line, log, state and output contain no 
   expect(await stack.state()).not.toContain(token);
 });
 
-test("a responder loses and rejects no delivery during a rotation, even while set-webhook fails", async () => {
+test("a responder neither loses nor rejects a delivery during a rotation, even while set-webhook fails", async () => {
   const acme = scene.emulator.workspace("acme");
   const first = registeredKey();
   scene.emulator.injectFault({ operation: "set-webhook", every: 1, fault: { status: 400 } });
@@ -105,7 +105,7 @@ test("a responder loses and rejects no delivery during a rotation, even while se
   const records = await deliverDuring(acme, () => stack.fails("up"));
   expect(registeredKey()).toBe(first);
   scene.emulator.clearFaults();
-  // The URLs stay known, so globex does not change, because its key does not change either.
+  // globex does not change, because its key stays the same, and its URL stays known.
   const rotate = async () => expect(await stack.up()).toMatchObject({ changes: { same: 5, update: 1 } });
   records.push(...(await deliverDuring(acme, rotate, records.length)));
 
@@ -141,7 +141,7 @@ test("destroy stops the responder, keeps deliveries that were not forwarded, and
   await expectNoSecrets(stack, secrets);
 });
 
-/** Sends a delivery, its number as its text, every few ms, until `work` is done; then sends 100 more. */
+/** Sends a delivery every few ms until `work` is done, then 100 more. The text of each is its number. */
 async function deliverDuring(
   { deliver }: Pick<Workspace, "deliver">,
   work: () => Promise<unknown>,

@@ -93,7 +93,7 @@ test("up registers each webhook with its own URL, and exports its bot URL", asyn
 
 const changed: Record<string, Change> = {};
 
-test("the preview of an update changes no dependent and no output, because the bot URL is known", async () => {
+test("the preview of an update shows no changed dependent or output, because the bot URL is known", async () => {
   const before = requestCount();
   changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
   changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
@@ -130,7 +130,7 @@ test("up sets changed URLs and keys in place, and adopts the webhook of a rename
   );
 });
 
-test("--replace sets the new workspace's webhook before it deletes the old one, or adopts the same one", async () => {
+test("--replace sets a new workspace's webhook before deleting the old one, or adopts an unchanged one", async () => {
   const before = requestCount();
   const { baseUrl } = scene.emulator.workspace("empty");
   changed["initech"] = { ...changed["initech"], args: { baseUrl } };

@@ -39,7 +39,7 @@ test("explicit providers reject two webhooks of one workspace, and their log con
   expect(findSecrets(logs, [API_KEY, VERIFICATION_KEY, scene.emulator.url])).toEqual([]);
 });
 
-test("a webhook that moves to another explicit provider, even under a new name, exists until destroy", async () => {
+test("a webhook can move to another explicit provider, even under a new name, and remains until destroy", async () => {
   const { emulator } = scene;
   await declare({ first: "a" });
   await project.run("up", "--yes", "--skip-preview");

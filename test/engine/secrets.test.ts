@@ -102,13 +102,13 @@ test("keys, queries and secret base URLs are never in arguments, output or files
   await expectCleanBackend(scene.backend, secrets);
 });
 
-/** Properties that the transformation sets to plain strings, for types that end with the key. */
+/** Properties that the transformation sets to plain strings. Each entry is for one type of resource. */
 const PLAIN: Record<string, object> = {
   ApiChatWebhook: { webhookVerificationKey: VERIFICATION_KEY },
   ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
-/** Registers a transform and a stack transformation that return all properties not marked as secret. */
+/** Registers transforms that return all properties, but without their secret marks. */
 function transform(): void {
   pulumi.runtime.registerResourceTransform(({ props, opts }) => ({ props: { ...props }, opts }));
   pulumi.runtime.registerStackTransformation(({ type, props, opts }) => ({

@@ -57,7 +57,7 @@ describe("a move between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("to the plugin reads the webhook once, and writes nothing", async () => {
+  test("reads the webhook once on the way to the plugin, and writes nothing", async () => {
     stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
@@ -67,13 +67,13 @@ describe("a move between the dynamic provider and the plugin", () => {
     expect(changed).toEqual(["__provider", "__provider"]);
   });
 
-  test("back to the dynamic provider reads the webhook once, and refresh uses that provider again", async () => {
+  test("reads the webhook once on the way back, and refresh then uses the dynamic provider again", async () => {
     stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
   });
 
-  test("to the plugin in another stack reads the webhook once, and keeps the keys", async () => {
+  test("reads the webhook once on the way to the plugin in another stack, and keeps the keys", async () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,

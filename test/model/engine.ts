@@ -4,7 +4,7 @@ import { Run } from "../../provider/webhook/run.js";
 
 type Values = Record<string, unknown>;
 
-/** The lifecycle as the engine calls it: methods over plain values. */
+/** The lifecycle as the engine calls it: its methods take and return plain values. */
 interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
   diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
@@ -14,7 +14,7 @@ interface Provider {
   delete(id: string, props: Values): Promise<void>;
 }
 
-/** The dynamic provider, to which a resource is its name, and two providers of the plugin, which use URNs. */
+/** The dynamic provider, which identifies resources by name, and two plugin providers, which use URNs. */
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
@@ -80,7 +80,7 @@ export interface Failure {
 }
 
 /**
- * Kills a run just before or after its nth call that may write (`calls` is n), so that no result is stored.
+ * Kills a run just before or after its nth call that may write (`calls` is n): the call's result is not stored.
  * With `between`, the result is stored, and then only the provider process of that call is killed.
  */
 export interface Kill {

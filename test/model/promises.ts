@@ -143,7 +143,7 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/** The API keys that a call can use: the program's key, or the keys of a run without the program. */
+/** The API keys that a call can use: the program's, or, without it, the state's and the environment's. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
   // If a webhook is kept under a new name, deleting its old name needs no recorded key: it calls nothing.

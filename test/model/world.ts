@@ -53,7 +53,7 @@ export interface Declaration {
 
 /** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Whether the registration was changed behind the state's back since the last read. */
+  /** Whether the registration has changed since the last read, without a record in the state. */
   isUnseen: boolean;
   /** Whether a call's effect is unrecorded: it was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;

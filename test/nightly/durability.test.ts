@@ -99,7 +99,7 @@ function note(places: Map<string, number>, markers: Iterable<string>, place: num
   for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
 }
 
-/** The first places in the trace at which each delivery was acknowledged and committed. */
+/** Where in the trace each delivery was first acknowledged, and where it was first committed. */
 function placesOf(calls: readonly SystemCall[]) {
   const acknowledged = new Map<string, number>();
   const committed = new Map<string, number>();

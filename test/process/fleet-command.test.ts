@@ -133,7 +133,7 @@ async function* pressCtrlC() {
 
 describe("the confirmation prompt, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
-    "%s without a terminal and without --yes is a usage error",
+    "%s with neither a terminal nor --yes is a usage error",
     async (command) => {
       const stderr: unknown = expect.stringMatching(/there is no terminal; pass --yes/);
       expect(await run(command)).toMatchObject({ exitCode: 2, stdout: "", stderr, calls: [] });

@@ -39,7 +39,7 @@ export interface ProgramOptions {
   environment?: Record<string, string>;
   /** Words to put before the command. They must run it in the same process, as `exec` does. */
   under?: readonly string[];
-  /** What the program reads from stdin, which is no terminal. Default: nothing. */
+  /** What the program reads from stdin, which is not a terminal. Default: nothing. */
   stdin?: string | undefined;
   cwd?: string | undefined;
 }

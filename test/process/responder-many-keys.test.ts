@@ -30,7 +30,7 @@ const configOf = (current: string[], other: string[], forwardTo?: string): objec
   ),
 });
 
-describe("a responder of 1,000 workspaces with two keys each", () => {
+describe("a responder for 1,000 workspaces with two keys each", () => {
   it("starts, rotates and stops, and shows no key outside its configuration", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);

@@ -41,7 +41,7 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("after SIGTERM, accepts but is not ready for --drain-seconds, and ends at once on Ctrl-C", async () => {
+  it("after SIGTERM, accepts for --drain-seconds but is not ready; on Ctrl-C, ends at once", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
@@ -90,7 +90,7 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
-    // They keep their ids.
+    // Deliveries that are forwarded again keep their ids.
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {

@@ -112,7 +112,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Returns the head of a request with a Host header. */
+/** Returns the head of a request, including a Host header. */
 export const head = (line: string, headers: readonly string[]): string =>
   [line, "host: localhost", ...headers, "", ""].join("\r\n");
 

@@ -139,7 +139,7 @@ export async function openInstalled(
   await mkdir(aside);
   const bin = await linkPulumi(backend);
   const example = join(root, "examples", name, "quickstart");
-  // package.json and the plugin in Pulumi.yaml belong to the npm package.
+  // package.json and the plugin in Pulumi.yaml are only for users of the npm package.
   await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });
   const project = await readFile(join(example, "Pulumi.yaml"), "utf8");
   await writeFile(join(program, "Pulumi.yaml"), withoutPlugin(project));

@@ -112,7 +112,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   throw new Error("the call did not fail", { cause: outcome });
 }
 
-/** What a failed create or update left behind, which the engine keeps. */
+/** The partial resource that a failed create or update left. The engine keeps it. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Marked; reasons: string[] } | undefined {

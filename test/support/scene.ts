@@ -14,7 +14,7 @@ import { afterTests } from "./http.ts";
 import { findSecrets } from "./secrets.ts";
 import { createBackend, type Backend, type TestStack } from "./stack.ts";
 
-/** A query parameter of webhook URLs: a token that some endpoints require. */
+/** The value of a query parameter of webhook URLs: a token that some endpoints require. */
 export const QUERY_VALUE = "qv-token-0123456789";
 
 /** The service, an endpoint and a backend, which end with the file's tests. */

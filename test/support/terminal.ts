@@ -39,7 +39,7 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
 }
 
 /**
- * Throws if a program listens on this port, even after ten seconds. Waits so long because the system closes
+ * Throws if a program still listens on this port after ten seconds. Waits so long because the system closes
  * the ports of a killed program a moment after the program has ended.
  */
 export async function requireFree(port: number): Promise<void> {

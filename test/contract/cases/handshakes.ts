@@ -80,7 +80,7 @@ export const handshakeCases: ContractCase[] = [
     "a form labelled as JSON": { body: formOf(), headers: [JSON_TYPE] },
     "a form with an encoded name": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
     "a form of 8 KiB": inForm({ pad: "x".repeat(PAD_TO_8_KIB) }),
-    "of a handshake in the body and one in the query, only the one in the body is read": {
+    "if both the body and the query contain a handshake, only the body's is read": {
       ...inForm(),
       target: `/hook?${formOf({ hub_challenge: "other" })}`,
     },
@@ -99,11 +99,11 @@ export const handshakeCases: ContractCase[] = [
   }),
   ...casesOf(echoedQuery, {
     "a handshake appended to the URL's own query": { target: `/hook?tenant=7&${formOf()}` },
-    "a query, if the body is an empty JSON object": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
+    "a handshake in the query, even if the body is {}": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
   ...casesOf(inMultipart, {
-    "a multipart form with more headers, in a different order and case, and an unquoted name": inParts(
+    "a multipart form with additional headers, in a different order and case, and an unquoted name": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
     ),
     "a multipart form with another field, and with a file whose field is also named hub_mode": inParts(
@@ -134,7 +134,7 @@ export const handshakeCases: ContractCase[] = [
     "a challenge with a non-ASCII character is rejected": inForm({ hub_challenge: "é" }),
   }),
   caseOf(
-    "the second key as the token",
+    "the second key is accepted as the token",
     challenged(CHALLENGE, { keyIndex: 1 }),
     inForm({ hub_verify_token: OLD_KEY }),
   ),

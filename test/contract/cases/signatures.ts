@@ -26,7 +26,7 @@ const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
-// schema/vectors.json has more rejected signatures; test/unit/responder/signature.test.ts has other forms.
+// More rejected signatures are in schema/vectors.json and in test/unit/responder/signature.test.ts.
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
     "a correct signature is verified": { body: BODY, signed: {} },

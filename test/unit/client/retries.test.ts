@@ -163,7 +163,7 @@ describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
     ["if missing, is replaced by the back-off, which delays", {}, 125],
-  ])("%s all calls of both clients to the origin of a 429", async (_, headers, leastMs) => {
+  ])("%s all calls of both clients to the origin that sent a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));
     const release = holdPauses();

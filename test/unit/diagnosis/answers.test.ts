@@ -22,7 +22,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
-/** Wrong responses of endpoints, each with the rule that it breaks. */
+/** Wrong responses of endpoints, by the rule that they break. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {
   status: [
     ["404", respond(404), "not_found"],
