@@ -50,7 +50,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.each(installedLanguages)(
-    "runs a program in $name that was installed as users install it, on a machine without Node",
+    "runs a program in $name, with packages installed as users install them, without Node",
     async (language) => {
       const { emulator, backend } = await openScene(["acme"]);
       const acme = emulator.workspace("acme");

@@ -41,7 +41,7 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("after SIGTERM, accepts for --drain-seconds but is not ready; on Ctrl-C, ends at once", async () => {
+  it("after SIGTERM, accepts deliveries for --drain-seconds but is not ready; on Ctrl-C, ends at once", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;

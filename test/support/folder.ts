@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterTests } from "./http.ts";
 
-/** The cache of compiled modules. It halves the time in which a program or a provider loads. */
+/** The cache of compiled modules. It halves the load time of a program or a provider. */
 export const compileCache = fileURLToPath(
   new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
 );

@@ -23,7 +23,7 @@ export interface PluginLanguage {
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** Created by the set-up of `npm run suite guides`. Undefined if this machine has no Python. */
+/** The Python SDK that the set-up of `npm run suite guides` creates. Undefined if there is no Python. */
 const pythonSdk = await findPythonSdk();
 
 /** Copies the module files of the examples: every program that uses the SDK needs the same modules. */

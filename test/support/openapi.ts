@@ -46,7 +46,7 @@ const expectNoProblems = (what: string, problems: readonly string[]): void =>
 const otherReadings = ["errorShape", "flowKey", "registrationKey"] as const;
 
 /**
- * Checks the responses of an emulator with these options against the document, except those to a fault. Checks nothing
+ * Checks the responses of an emulator with these options against the document, except those of a fault. Checks nothing
  * if the emulator reads the specification differently from the document.
  */
 export function expectRecordsMatchOpenApi(
