@@ -86,7 +86,7 @@ describe("each public import of the packed tarball", () => {
 const useAll = (names: readonly string[]): string =>
   names.map((path, index) => `import * as m${index} from "${path}"; console.log(m${index});\n`).join("");
 
-test("npx runs the tarball's emulator without a registry; the emulator serves its page, and ends on Ctrl-C", async () => {
+test("without a registry, npx runs the tarball's emulator, which serves its page until Ctrl-C", async () => {
   // Nothing listens at this registry's address.
   const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
   const apichat = (...words: string[]) => start("npx", "--package", "pulumi-apichat", "apichat", ...words);
