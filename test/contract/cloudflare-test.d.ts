@@ -1,6 +1,6 @@
 /**
- * The part of the module that the tests use. It exists in workerd only, and its own types would add those of
- * all Workers.
+ * The part of this module that the tests use. The module exists in workerd only. Its published types are not
+ * used, because they would also declare every global of a Worker.
  */
 declare module "cloudflare:test" {
   interface ExecutionContext {

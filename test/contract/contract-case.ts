@@ -1,6 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/** The runtimes of the contract: two forms in Node, workerd, and each trigger of a Lambda function. */
+/** The runtimes that the contract is tested in: Node (two forms), workerd, and every Lambda trigger. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =
@@ -27,7 +27,7 @@ export interface ContractRequest {
     key?: string;
     /** The bytes to sign instead of the body. */
     body?: string | Uint8Array;
-    /** Turns the correct signature into those to send, each in its own header. */
+    /** Makes the signatures to send from the correct one. Each is sent in its own header. */
     as?: (signature: string) => readonly string[];
     /** Default: X-Hub-Signature-256. */
     header?: string;
@@ -67,13 +67,13 @@ export interface ContractExpectation {
   };
 }
 
-/** A case of the contract: a request has the same result in every runtime that can receive it. */
+/** A request, and the result that it must have in every runtime that can receive it. */
 export interface ContractCase {
   name: string;
   request: ContractRequest;
   options?: ContractOptions;
   expected: ContractExpectation;
-  /** The runtimes that cannot receive it. */
+  /** The runtimes that cannot receive this request. */
   cannot?: readonly (ContractRuntime | "Lambda")[];
 }
 
@@ -84,7 +84,7 @@ export const caseOf = (
   more: Pick<ContractCase, "options" | "cannot"> = {},
 ): ContractCase => ({ name, request, expected, ...more });
 
-/** Cases with the same expectation, by name. */
+/** Cases that have the same expectation. The keys of `requests` are the names of the cases. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,

@@ -19,12 +19,12 @@ function toSentToAws({ method, target, headers, body }: SentRequest, front: Lamb
   return body.length === 0 ? sent : { ...sent, body: BINARY_FRONTS.includes(front) ? body : textOf(body) };
 }
 
-/** Decodes valid UTF-8, which an event contains as text. */
+/** Decodes a body that is valid UTF-8, because an event contains it as text. */
 function textOf(body: Uint8Array): string | Uint8Array {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
-    // Not UTF-8: every trigger passes it as base64.
+    // Not UTF-8: every trigger passes such a body as base64.
     return body;
   }
 }

@@ -47,7 +47,7 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/** Checks a runtime against each case that it can receive, and requires a reason for every other case. */
+/** Tests a runtime with every case, except those that it cannot receive. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));
@@ -90,7 +90,7 @@ async function toSent(request: ContractRequest): Promise<SentRequest> {
   return { method, target, headers: [...headers, ...signatures], body, transfer };
 }
 
-/** Signs as section 5 specifies, with WebCrypto, so that the code under test is not used. */
+/** Signs with WebCrypto, as section 5 specifies, instead of using the code under test. */
 async function computeSignature(key: string, body: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);
@@ -119,12 +119,12 @@ function parseOrKeep(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    // A body that is not JSON is returned unchanged, so the failure shows it.
+    // Returns a body that is not JSON unchanged, so that the failed assertion shows it.
     return body;
   }
 }
 
-/** The headers of every response with a body. */
+/** The headers that every response of this kind has. */
 function headersOf({ code, challenge }: ContractExpectation): Record<string, string> {
   const nosniff = { "x-content-type-options": "nosniff" };
   if (challenge !== undefined) return { "content-type": "text/plain; charset=utf-8", ...nosniff };

@@ -25,16 +25,16 @@ const alter = (text: string, { keep, suffix = "", swapCase = false }: Alteration
     : kept;
 };
 
-/** The fields of a vector, with their values filled in. */
+/** A vector's fields, with each placeholder in a value replaced by its text. */
 const fill = (fields: (string | boolean)[][], texts: Record<string, string>): [string, unknown][] =>
   fields.map(([name, value]) => [
     String(name),
     typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, key: string) => String(texts[key])) : value,
   ]);
 
-// test/unit/diagnosis/conformance.test.ts shows which of them an endpoint must accept.
+// test/unit/diagnosis/conformance.test.ts tests which of these requests an endpoint must accept.
 describe("schema/vectors.json, as an endpoint in another language reads it", () => {
-  it.each(vectors.handshakes)("the request of: $name", (vector) => {
+  it.each(vectors.handshakes)("describes the request of: $name", (vector) => {
     const { request, challenge, contentType, fields } = vector;
     const encoding = vector.encoding as HandshakeEncoding;
     const token = alter(keys[vector.token as KeyName], vector);
@@ -49,7 +49,7 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
       ? []
       : { ...vector, signature: { of: undefined, prefix: undefined, algorithm: "sha256", ...signature } },
   );
-  it.each(signed)("the signature of: $name", (vector) => {
+  it.each(signed)("describes the signature of: $name", (vector) => {
     const { key, of, algorithm, prefix = `${algorithm}=`, value } = vector.signature;
     const covered = of ?? bodyOf(vector);
     const hex = createHmac(algorithm, keys[key as KeyName])
@@ -62,7 +62,7 @@ describe("schema/vectors.json, as an endpoint in another language reads it", () 
     expect(vectors.deliveries.map((vector) => Buffer.byteLength(bodyOf(vector)))).toContain(1024 * 1024);
   });
 
-  it("has one delivery of each kind, equal to createDelivery's", async () => {
+  it("has a delivery of each kind, equal to the one that createDelivery makes", async () => {
     const kinds = ["text", "image", "audio", "video", "file", "button_template", "generic_template"] as const;
     for (const kind of kinds) {
       const made = await createDelivery(kind, { verificationKey: keys.current });

@@ -10,7 +10,7 @@ import { DERIVED } from "../support/derived-keys.ts";
 import { sendAsRequest } from "./fetch-driver.ts";
 import { describeResponderContract } from "./responder-contract.ts";
 
-it("runs in workerd, on its WebCrypto", async () => {
+it("runs in workerd, and verifies with workerd's WebCrypto", async () => {
   expect(navigator.userAgent).toBe("Cloudflare-Workers");
   const verify = vi.spyOn(crypto.subtle, "verify");
   await verifySignature({ verificationKeys: "k", body: "", signature: `sha256=${"0".repeat(64)}` });
@@ -25,7 +25,7 @@ it.each(DERIVED)(
   },
 );
 
-it("lets work continue after the response, through the Worker's context", async () => {
+it("lets work continue after the response, with waitUntil of the Worker's context", async () => {
   const done: string[] = [];
   const work = async (): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -9,7 +9,7 @@ import { findSecrets } from "../support/secrets.ts";
 const UP = ["up", "--stacks-at-once", "1"] as const;
 const NAMES = Array.from({ length: 8 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "held", stacks: 2 };
-/** The last stack, which begins when the first has finished. */
+/** The workspaces of the last stack, whose up begins when that of the first has finished. */
 const HELD = NAMES.filter((name) => stackOf(name, 2) === 1);
 
 let scene: Scene;
@@ -31,7 +31,7 @@ const run = async (...parameters: string[]): Promise<string> => {
   return stdout;
 };
 
-test("after Ctrl-C, calls in progress are recorded, and the next up does only the rest", async () => {
+test("after Ctrl-C, calls in progress are completed and recorded, and the next up does the rest", async () => {
   for (const workspace of HELD) {
     scene.emulator.injectFault({ operation: "set-webhook", workspace, fault: { delayMs: 3000 } });
   }
@@ -46,7 +46,7 @@ test("after Ctrl-C, calls in progress are recorded, and the next up does only th
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
-  // The service completes accepted calls even though no client waits for the response.
+  // The emulator completes the calls that it has accepted, even if no client waits for the response any more.
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;

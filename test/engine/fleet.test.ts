@@ -20,13 +20,13 @@ import { findSecrets } from "../support/secrets.ts";
 // A fleet of ten workspaces in two stacks, from up to destroy.
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
-/** In the first list only. */
+/** A workspace that is only in the first list. */
 const LEAVER = "former";
-/** From the second list on. */
+/** A workspace that is in every list except the first. */
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** Has a secret in its URL's query, and its API key in the list. The others use the environment's key. */
+/** Has a secret in its URL's query, and its own API key in the list. The others use the environment's key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
@@ -35,9 +35,9 @@ const STRANGER = {
 const STACKS = [0, 1].map((index) => `production-${index}-of-2`);
 const INDEX = "production-index";
 
-/** Two workspaces of the first stack: one that is changed by hand, and one that somebody removes. */
+/** Two workspaces of the first stack: one webhook is changed by hand, the other is removed by hand. */
 const [drifted = "", gone = ""] = STAYERS.filter((name) => stackOf(name, 2) === 0);
-/** A workspace of the second stack that somebody else takes over. */
+/** A workspace of the second stack; somebody else takes over its webhook. */
 const [taken = ""] = STAYERS.filter((name) => stackOf(name, 2) === 1);
 
 let scene: Scene;
@@ -51,7 +51,7 @@ const printed: unknown[] = [];
 beforeAll(async () => {
   scene = await openScene([...NAMES, LEAVER]);
   folder = join(scene.backend.folder, "fleet");
-  // Accepts any token.
+  // This endpoint passes a handshake with any token.
   const endpoint = await startServer(({ body }, response) =>
     response.end(new URLSearchParams(body).get("hub_challenge")),
   );
@@ -90,7 +90,7 @@ async function run<Report>(
   return report;
 }
 
-/** The fleet's stacks with a state. The folder does not exist before the first one. */
+/** The fleet's stacks that have a state. Before the first of them, their folder does not exist. */
 async function deployedStacks(): Promise<string[]> {
   const files = await readdir(join(scene.backend.folder, ".pulumi/stacks/apichat-fleet")).catch(() => []);
   return files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -".json".length));
@@ -136,7 +136,7 @@ test("up with refresh adds, removes and repairs webhooks, and fails on a takeove
   expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
 });
 
-test("a rotation sets each webhook once in its wave, including those that the up skipped", async () => {
+test("a rotation sets each webhook once, in its wave, even one that the up did not set", async () => {
   scene.emulator.workspace(taken).removeRegistration();
   const count = scene.emulator.requests.length;
   const rotation = "2026-12";

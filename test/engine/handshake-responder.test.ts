@@ -14,7 +14,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 const FORWARD_TOKEN = "ft-token-0123456789";
 const names = ["acme", "globex"] as const;
-/** A delivery does not wait for the previous response. */
+/** Each delivery is sent without waiting for the response to the previous one. */
 const DELIVERY_EVERY_MS = 15;
 const CONVERSATIONS = 20;
 
@@ -61,7 +61,7 @@ const registeredKey = (): string =>
   scene.emulator.workspace("acme").registration?.webhook_verification_key ?? "";
 const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
 
-test("a responder starts in the up that verifies webhooks through it, and outlives that up", async () => {
+test("a responder starts in the up that needs it to verify webhooks, and keeps running afterwards", async () => {
   const { changes } = await stack.up();
   expect(changes).toEqual({ create: 6 });
   secrets.push(registeredKey());
@@ -105,7 +105,7 @@ test("a responder neither loses nor rejects a delivery during a rotation, even w
   const records = await deliverDuring(acme, () => stack.fails("up"));
   expect(registeredKey()).toBe(first);
   scene.emulator.clearFaults();
-  // The URLs stay known, so globex, whose key does not change, shows no change.
+  // globex does not change, because its key stays the same, and its URL stays known.
   const rotate = async () => expect(await stack.up()).toMatchObject({ changes: { same: 5, update: 1 } });
   records.push(...(await deliverDuring(acme, rotate, records.length)));
 
@@ -117,7 +117,7 @@ test("a responder neither loses nor rejects a delivery during a rotation, even w
   await expect.poll(() => receivedNumbers(receiver), { timeout: 60_000 }).toEqual(everyNumber);
 });
 
-test("a responder is restarted on its port by an up with refresh after kill -9, and no webhook changes", async () => {
+test("after kill -9, an up with refresh restarts the responder on the same port, and changes no webhook", async () => {
   await endProcessesNaming(dataDir);
   const writes = callsOf(scene, "set-webhook").length;
   const { changes } = await stack.up({ refresh: true });
@@ -130,7 +130,7 @@ test("a responder is restarted on its port by an up with refresh after kill -9, 
   expect(await deliverTo(again.urls["acme"] ?? "", registeredKey())).toBe(200);
 });
 
-test("a responder is stopped by destroy, which keeps unforwarded deliveries and warns about them", async () => {
+test("destroy stops the responder, keeps deliveries that were not forwarded, and warns about them", async () => {
   expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
   const { output } = await stack.destroy();
   expect(await respondersOn(scene.backend.folder)).toEqual([]);
@@ -141,7 +141,7 @@ test("a responder is stopped by destroy, which keeps unforwarded deliveries and 
   await expectNoSecrets(stack, secrets);
 });
 
-/** Sends deliveries without a pause, each with its number as text, until `work` is done and 100 more are sent. */
+/** Sends a delivery every few ms until `work` is done, then 100 more. The text of each is its number. */
 async function deliverDuring(
   { deliver }: Pick<Workspace, "deliver">,
   work: () => Promise<unknown>,

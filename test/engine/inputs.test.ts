@@ -3,7 +3,7 @@ import { API_KEY } from "../support/endpoint.ts";
 import { createProject } from "../support/program-folder.ts";
 import { openScene } from "../support/scene.ts";
 
-test("a misspelled argument is a one-line error, and up warns about unencrypted and misspelled settings", async () => {
+test("up reports a misspelled argument in one line, and warns of unencrypted and misspelled settings", async () => {
   const scene = await openScene(["acme"]);
   const project = await createProject(scene);
   await project.declare([{ workspace: "acme", args: { webhookUlr: "a typing mistake" } as object }]);

@@ -26,14 +26,14 @@ const timeouts = { requestSeconds: 3600, readySeconds: 3600 };
 const cancel = ["cancel", "--yes"] as const;
 const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"] as const;
 
-/** In these cases the service makes the change before the kill; in the others it does not. */
+/** For these workspaces, the service makes the change before the kill; for the others it does not. */
 const changed = ["changed-1", "changed-2"];
 const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
 /**
- * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. The effect of a kill
- * does not depend on the provider, so each kill is tested with one of them.
+ * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has the
+ * same effect with both providers, so each kill is tested with only one of them.
  */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false, killed: "the engine" },
@@ -72,8 +72,8 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
   /**
-   * Starts an up, and waits until the service has received every workspace's set-webhook, and has made the
-   * changes that it should.
+   * Starts an up. Waits until the emulator has received set-webhook for every workspace, and has changed the
+   * webhooks that it is to change before it delays its response.
    */
   const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
     await declare(urlOf);
@@ -88,7 +88,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     return run;
   };
 
-  /** Recovers as documented. A webhook that the service had already set is adopted: set-webhook was called once. */
+  /** Recovers as documented. A webhook that the emulator had already set is adopted, not set again. */
   const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
     scene.emulator.clearFaults();
     const before = scene.emulator.requests.length;
@@ -97,7 +97,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
   };
 
-  test(`kill -9 of ${killed} ends all calls, and the documented steps recover`, async () => {
+  test(`kill -9 of ${killed} ends all calls, and the documented steps repair the stack`, async () => {
     const run = await startHeld(firstUrl);
     const processes = await run.processes();
     const isEngine = killed === "the engine";
@@ -113,7 +113,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 
-  test("after Ctrl-C, the dynamic provider completes its call and the plugin aborts it; no lock is left", async () => {
+  test("after Ctrl-C, the dynamic provider completes its calls, the plugin aborts them; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

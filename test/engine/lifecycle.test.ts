@@ -23,7 +23,7 @@ const NEW_KEY = "the-key-after-the-rotation";
 const ECHO =
   'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
-/** A resource that depends on a value, such as the service that posts to a bot URL. Its output is its input. */
+/** A resource with one input, which is also its output, such as the service that posts to a bot URL. */
 class Echo extends pulumi.CustomResource {
   declare readonly value: pulumi.Output<string>;
 
@@ -43,7 +43,7 @@ const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
 let scene: Scene;
 let stack: TestStack;
 
-/** acme's inputs come from resources of the same up. Each bot URL is a stack output and the input of a resource. */
+/** acme's inputs come from resources of the same up. Each bot URL is a stack output and a resource's input. */
 const declare = (changes: Record<string, Change>): void =>
   stack.run(async () => {
     const declared = names.map((workspace) => {
@@ -71,7 +71,7 @@ beforeAll(async () => {
 test("up registers each webhook with its own URL, and exports its bot URL", async () => {
   expect((await stack.up()).changes).toEqual({ create: RESOURCES });
   expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
-  // The first webhook needs one more call, which shows whether the service returns what was set.
+  // After the first set-webhook, one more call checks whether the service returns what was set.
   expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
   const outputs = await stack.outputs();
   for (const name of names) {
@@ -93,7 +93,7 @@ test("up registers each webhook with its own URL, and exports its bot URL", asyn
 
 const changed: Record<string, Change> = {};
 
-test("the preview of an update changes no dependent and no output, because the bot URL is known", async () => {
+test("the preview of an update shows no changed dependent or output, because the bot URL is known", async () => {
   const before = requestCount();
   changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
   changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
@@ -108,7 +108,7 @@ test("the preview of an update changes no dependent and no output, because the b
   expect(requestCount()).toBe(before);
 });
 
-test("up sets changed URLs and keys in place, and a renamed resource adopts its webhook", async () => {
+test("up sets changed URLs and keys in place, and adopts the webhook of a renamed resource", async () => {
   scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
   const before = requestCount();
   changed["initech"] = { name: "initech-renamed" };
@@ -130,7 +130,7 @@ test("up sets changed URLs and keys in place, and a renamed resource adopts its 
   );
 });
 
-test("--replace sets the new workspace before it removes the old one, or adopts the same workspace", async () => {
+test("--replace sets a new workspace's webhook before deleting the old one, or adopts an unchanged one", async () => {
   const before = requestCount();
   const { baseUrl } = scene.emulator.workspace("empty");
   changed["initech"] = { ...changed["initech"], args: { baseUrl } };
@@ -149,7 +149,7 @@ test("--replace sets the new workspace before it removes the old one, or adopts 
   expect(registeredWorkspaces(scene)).toEqual(["acme", "globex", "umbrella", "empty"]);
 });
 
-test("destroy leaves every workspace empty, with two calls for each", async () => {
+test("destroy deletes every webhook, with two calls for each workspace", async () => {
   const before = requestCount();
   expect((await stack.destroy()).changes).toEqual({ delete: RESOURCES });
   expect(writesSince(scene, before)).toEqual(

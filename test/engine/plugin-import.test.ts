@@ -29,7 +29,7 @@ let generated: Program;
 const baseUrl = (name: string): string => scene.emulator.workspace(name).baseUrl;
 const urlOf = (name: string): string => `${scene.endpoint.url}/${name}`;
 
-/** The generated program with different properties. */
+/** The generated program, with these properties added or changed. */
 const change = ({ resources: { acme } }: Program, properties: object): Program => ({
   resources: { acme: { ...acme, properties: { ...acme.properties, ...properties } } },
 });
@@ -43,7 +43,7 @@ beforeAll(async () => {
   project = await createYamlProject(scene, { APICHAT_API_KEY: API_KEY });
 });
 
-test("an import generates a program without the key, and this program changes nothing", async () => {
+test("an import generates a program without the key, and an up with this program changes nothing", async () => {
   const file = join(project.path, "generated.yaml");
   const command = ["import", "apichat:index:ApiChatWebhook", "acme", baseUrl("acme")];
   expect(await project.run(...command, "--yes", "--out", file)).toMatch(/warning: webhookVerificationKey/);
@@ -60,12 +60,12 @@ test("an import generates a program without the key, and this program changes no
   expect(scene.emulator.requests).toHaveLength(before);
 });
 
-test("an import sets nothing before the program has the key", async () => {
+test("an up after an import does not change the webhook until the program contains the key", async () => {
   await project.write(change(generated, { webhookUrl: urlOf("moved") }));
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });
 
-test("an up that imports records an added key and can change other inputs; get reads the registration", async () => {
+test("an up with the import option can change inputs; an added key is recorded; get reads a webhook", async () => {
   const before = scene.emulator.requests.length;
   const properties = {
     baseUrl: baseUrl("globex"),

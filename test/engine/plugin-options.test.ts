@@ -17,7 +17,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 const HOUR_MS = 3_600_000;
 const NEXT_KEY = "vk-next-0123456789";
 
-/** The webhooks with an option are named after it. */
+/** Each of these webhooks has a resource option, and is named after it. */
 const withOption = ["ignored", "kept", "protected", "replaced", "retained", "slow", "uncalled"];
 const names = ["adopted", "plain", ...withOption];
 
@@ -26,7 +26,7 @@ let stack: TestStack;
 
 const urlOf = (name: string): string => `${scene.endpoint.url}/${name}`;
 
-/** The program with the changes of a step. */
+/** The program, with the changes that a test makes. */
 const program = (changes: Record<string, Partial<Declaration>> = {}): PulumiFn => {
   const declare = (workspace: string, options: CustomResourceOptions = {}) => {
     const { name = workspace, ...change } = changes[workspace] ?? {};
@@ -57,8 +57,8 @@ beforeAll(async () => {
   stack = await createStack(scene.backend, { plugin: pluginFolder, program: program() });
 });
 
-test("customTimeouts end a create but keep its registration, and additionalSecretOutputs are secret", async () => {
-  // get-webhook responds before set-webhook, but not after it.
+test("a create that exceeds customTimeouts keeps its webhook, and additionalSecretOutputs are secret", async () => {
+  // For "slow", get-webhook responds before set-webhook, but not after it.
   const fault = { delayMs: HOUR_MS };
   scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
   expect(await stack.fails("up", { continueOnError: true })).toMatch(/slow: .*3 s of customTimeouts/);
@@ -73,7 +73,7 @@ test("customTimeouts end a create but keep its registration, and additionalSecre
   expect((await stack.resource("plain"))?.outputs["botUrl"]).toBe(scene.emulator.workspace("plain").botUrl);
 });
 
-test("up completes, updates, replaces, ignores and repairs, and names each changed property", async () => {
+test("up completes, updates, replaces, ignores and repairs webhooks, and names each changed property", async () => {
   const before = scene.emulator.requests.length;
   const changedUrl = urlOf("changed-by-hand");
   scene.emulator.workspace("plain").change({ webhook_url: changedUrl });
@@ -95,7 +95,7 @@ test("up completes, updates, replaces, ignores and repairs, and names each chang
   expect(await stack.resource("kept-renamed")).toBeDefined();
 });
 
-test("protect, retainOnDelete and deletedWith keep a webhook; destroy removes the others", async () => {
+test("destroy keeps a webhook with protect, retainOnDelete or deletedWith, and deletes the others", async () => {
   await stack.destroy({ excludeProtected: true });
   expect(registeredWorkspaces(scene)).toEqual(["protected", "retained", "uncalled"]);
   await expectNoSecrets(stack, [NEXT_KEY]);

@@ -8,7 +8,7 @@ import { argsOf, openScene, readTree, writesSince, type Scene } from "../support
 import { createStack } from "../support/stack.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-// Each provider of a run is its own process. They share the run's log.
+// Each provider of a run has its own process. The processes share the run's log.
 
 let scene: Scene;
 let project: YamlProject;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   project = await createYamlProject(scene, { XDG_STATE_HOME: state });
 });
 
-/** Declares webhooks of one workspace, by name, each with one of two explicit providers. */
+/** Declares webhooks of one workspace: the name of each, and which of two explicit providers it has. */
 const declare = (webhooks: Record<string, "a" | "b">): Promise<void> => {
   const { baseUrl, apiKey, ...args } = argsOf(scene, { workspace: "acme" });
   const provider = { type: "pulumi:providers:apichat", properties: { baseUrl, apiKey } };
@@ -39,7 +39,7 @@ test("explicit providers reject two webhooks of one workspace, and their log con
   expect(findSecrets(logs, [API_KEY, VERIFICATION_KEY, scene.emulator.url])).toEqual([]);
 });
 
-test("a webhook can move to another explicit provider, even under a new name, and stays until destroy", async () => {
+test("a webhook can move to another explicit provider, even under a new name, and remains until destroy", async () => {
   const { emulator } = scene;
   await declare({ first: "a" });
   await project.run("up", "--yes", "--skip-preview");
@@ -57,7 +57,7 @@ test("a webhook can move to another explicit provider, even under a new name, an
   expect(emulator.workspace("acme").registration).toBeUndefined();
 });
 
-test("the dynamic provider and the plugin reject two webhooks of one workspace", async () => {
+test("two webhooks of one workspace are rejected, even if only one belongs to the plugin", async () => {
   const stack = await createStack(scene.backend, {
     plugin: pluginFolder,
     program: async () => {

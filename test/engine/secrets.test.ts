@@ -24,7 +24,7 @@ const ENVIRONMENT_KEY = "ak-environment-0123456789";
 const NEXT_KEY = "vk-next-0123456789";
 const STRANGE_KEY = "vk-strange-0123456789";
 const BASE_QUERY = "tenant-0123456789";
-/** A workspace whose base URL is a secret of the configuration. */
+/** A workspace whose base URL is a secret setting of the stack. */
 const HIDDEN = "hidden-0123456789";
 const secrets = [
   API_KEY,
@@ -39,7 +39,7 @@ const secrets = [
 
 const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   const commandLines = processes.map(({ commandLine }) => commandLine.join(" "));
-  // At least the CLI and the provider; otherwise nothing was inspected.
+  // The CLI and the provider must be among the processes; otherwise nothing was inspected.
   expect(commandLines.some((line) => line.startsWith("pulumi "))).toBe(true);
   expect(commandLines.some((line) => line.includes("dynamic-provider"))).toBe(true);
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
@@ -54,7 +54,7 @@ const declare = (changes: Declaration["args"] = {}): Promise<void> =>
     { workspace: "environment", args: { apiKey: undefined, ...changes } },
     { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
   ]);
-/** The scene's own URL would contain the workspace's name. */
+/** Used because the scene's own URL for this webhook would contain the workspace's name. */
 let webhookOfHidden: { webhookUrl: string };
 
 beforeAll(async () => {
@@ -74,8 +74,8 @@ beforeAll(async () => {
 });
 
 /**
- * Runs a command, and inspects its processes while the service delays one of the provider's calls. Returns
- * the command's result.
+ * Runs a command, and inspects its processes while the service delays its response to one of the provider's
+ * calls. Returns the command's result.
  */
 const watch = async (...parameters: string[]) => {
   const before = callsOf(scene, "get-webhook").length;
@@ -102,13 +102,13 @@ test("keys, queries and secret base URLs are never in arguments, output or files
   await expectCleanBackend(scene.backend, secrets);
 });
 
-/** Properties that a transformation sets as plain strings, by the last part of the resource's type. */
+/** Properties that the transformation sets to plain strings. Each entry is for one type of resource. */
 const PLAIN: Record<string, object> = {
   ApiChatWebhook: { webhookVerificationKey: VERIFICATION_KEY },
   ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
-/** Registers transforms that return all properties without their secret marks. */
+/** Registers transforms that return all properties, but without their secret marks. */
 function transform(): void {
   pulumi.runtime.registerResourceTransform(({ props, opts }) => ({ props: { ...props }, opts }));
   pulumi.runtime.registerStackTransformation(({ type, props, opts }) => ({

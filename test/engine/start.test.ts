@@ -8,7 +8,7 @@ import { fasterPulumi, makeFolder } from "../support/folder.ts";
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
 
-/** The folder for temporary files, which the environment of every process of the run names. */
+/** The folder for temporary files. Every process of the run has it in its environment. */
 let temporary: string;
 
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 
 describe("npm start", () => {
-  test("registers, delivers, repairs, reads from another stack, destroys, and leaves nothing behind", async () => {
+  test("registers, delivers, repairs, reads bot URLs in another stack, destroys, and leaves nothing", async () => {
     const { exitCode, all } = await start();
     expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
     expectInOrder(all, [
@@ -51,7 +51,7 @@ describe("npm start", () => {
     await expectNothingLeft();
   });
 
-  test("ends with 130 on Ctrl-C while pulumi runs, and leaves nothing behind", async () => {
+  test("exits with 130 on Ctrl-C while pulumi runs, and leaves nothing behind", async () => {
     const run = start();
     let printed = "";
     run.all.on("data", (chunk) => (printed += String(chunk)));
@@ -77,7 +77,7 @@ function start(): ResultPromise<typeof options> {
   return execa("node", [script], { ...options, env });
 }
 
-/** Expects each of these to be a line of the text, in this order. */
+/** Expects the text to contain each of these lines, in this order. */
 function expectInOrder(text: string, expected: (string | RegExp)[]): void {
   let rest = text.split("\n");
   for (const line of expected) {

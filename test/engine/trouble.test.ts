@@ -37,7 +37,7 @@ const setWebhooks = (of: readonly string[]): string[] => of.map((name) => `set-w
 
 let scene: Scene;
 let stack: TestStack;
-/** Without a query it is not secret, so the preview shows it. */
+/** A URL without a query is not secret, so the preview shows it. */
 let plainUrl: string;
 
 const declare = (changes: Record<string, Declaration["args"]> = {}): void => {
@@ -82,7 +82,7 @@ test("a preview reports what each create would find, and fails on a conflict", a
   );
 });
 
-test("up adopts a webhook with its URL, and fails on a conflict and on a failing endpoint", async () => {
+test("up adopts a webhook that has the declared URL, and fails on a conflict or a failing endpoint", async () => {
   declare({ refusing: { webhookVerificationKey: REJECTED_KEY, timeouts: { readySeconds: 1 } } });
   const output = await stack.fails("up", { continueOnError: true });
   expect(linesUnder(output, "taken").join()).toContain(FOREIGN.webhook_url);
@@ -93,7 +93,7 @@ test("up adopts a webhook with its URL, and fails on a conflict and on a failing
   expectAsDeclared(without("refusing", "taken"));
 });
 
-test("refresh shows each change, removes missing webhooks from the state, and writes nothing", async () => {
+test("refresh shows each change, removes missing webhooks from the state, and sets nothing", async () => {
   workspace("url").change({ webhook_url: `${scene.endpoint.url}/changed-by-hand` });
   workspace("key").change({ webhook_verification_key: STRANGE_KEY });
   workspace("status").change({ webhook_status: "failed" });
@@ -105,8 +105,8 @@ test("refresh shows each change, removes missing webhooks from the state, and wr
   expect(writesSince(scene, before)).toEqual([]);
 });
 
-test("the next preview names each changed property, with both values unless they are secret", async () => {
-  // Without onExisting, the preview fails on the conflict.
+test("the next preview names each changed property, and shows both values unless they are secret", async () => {
+  // Without onExisting, the preview would fail on the conflict.
   declare({ taken: { onExisting: "replace" } });
   const { output, changes } = await stack.preview({ diff: true });
   expect(changes).toEqual({ same: 4, update: 3, create: 3 });
@@ -133,7 +133,7 @@ test('up repairs drift, takes over with "replace", and keeps a webhook whose end
   expectAsDeclared(names);
 });
 
-test("destroy keeps a taken-over webhook, with a warning", async () => {
+test("destroy keeps a webhook that somebody else has taken over, and prints a warning", async () => {
   workspace("taken").takeOver(FOREIGN);
   workspace("gone").removeRegistration();
   const before = scene.emulator.requests.length;

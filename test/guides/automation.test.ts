@@ -9,7 +9,7 @@ import { openScene } from "../support/scene.ts";
 
 const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "ts");
 
-/** Writes code blocks of the page beside the program that `apichat init` writes. */
+/** Writes these files beside a program that `apichat init` wrote. Returns the folder. */
 async function writeBlocks(blocks: Record<string, string>): Promise<string> {
   const folder = await makeFolder();
   await cp(join(root, "examples/quickstart"), folder, { recursive: true });
@@ -18,7 +18,7 @@ async function writeBlocks(blocks: Record<string, string>): Promise<string> {
   return folder;
 }
 
-test("the page's unit test type-checks, passes without a network, and detects a wrong program", async () => {
+test("the page's unit test compiles, passes without a network, and detects a wrong program", async () => {
   const start = unitTest.indexOf("const baseUrl =");
   const folder = await writeBlocks({
     "given.test.mts": unitTest,

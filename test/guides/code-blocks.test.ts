@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** Inside the repository, where the blocks resolve the package and its dependencies like a user's program. */
+/** Inside the repository, where a block finds the package and its dependencies as a user's program does. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // These import the generated SDK, which is not in the package; providers.test.ts runs such a program.
+    // Not blocks that import the generated SDK: the package does not contain it. providers.test.ts runs one.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,
@@ -49,14 +49,14 @@ test("every TypeScript block compiles against the built package", () => {
   expect(errors).toEqual([]);
 });
 
-/** The words before the first argument or option are the command; words that begin with "--" are options. */
+/** Each is a command's name, then its arguments and options. Words that begin with "--" are options. */
 const commands = new Set(
   commandsIn(pages.flatMap((page) => blocksOf(page, "sh")))
     .map((line) => /^(?:npx --package \S+ )?apichat (\w.*)$/.exec(line)?.[1])
     .filter((line) => line !== undefined),
 );
 
-test.each([...commands])("apichat %s is a command with these options", (line) => {
+test.each([...commands])("apichat %s: the command exists, and has these options", (line) => {
   const words = line.replace(/ [#>].*$/, "").match(/"[^"]*"|\S+/g) ?? [];
   let command = apichatProgram();
   for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;

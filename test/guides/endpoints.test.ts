@@ -14,9 +14,9 @@ type Command = [file: string, ...parameters: string[]];
 
 /** How an endpoint in examples/endpoint-other-languages is built and started. */
 interface Endpoint {
-  /** Its folder. */
+  /** The name of its folder. */
   name: string;
-  /** The program that must be on PATH. */
+  /** A program that must be on PATH. */
   needs: string;
   build?: Command;
   run: (port: number) => Command;
@@ -26,7 +26,7 @@ const endpoints: Endpoint[] = [
   { name: "go", needs: "go", build: ["go", "build", "-o", "endpoint", "."], run: () => ["./endpoint"] },
   { name: "php", needs: "php", run: (port) => ["php", "-S", `127.0.0.1:${port}`, "webhook.php"] },
 ];
-/** Built by `npm run suite languages` only, because they need downloads. */
+/** Tested only by `npm run suite languages`, because these endpoints need downloads. */
 const slowEndpoints: Endpoint[] = [
   {
     name: "fastapi",
@@ -53,7 +53,7 @@ const folders = (process.env["PATH"] ?? "").split(delimiter);
 const inExample = (path: string): URL =>
   new URL(`../../examples/endpoint-other-languages/${path}`, import.meta.url);
 
-/** PATH for an endpoint; a Python endpoint's packages come first. */
+/** PATH for an endpoint. For a Python endpoint, the folder of its own Python comes first. */
 async function pathFor({ name, needs }: Endpoint): Promise<string> {
   if (needs !== "python3") return folders.join(delimiter);
   const { signal } = new AbortController();
@@ -75,7 +75,7 @@ describe.each(endpoints)("The endpoint $name", (endpoint) => {
     await cp(fileURLToPath(inExample(endpoint.name)), folder, { recursive: true });
     const start = commandsIn(folder, {
       ...(process.env as Record<string, string>),
-      // Java reads the environment in the locale's encoding.
+      // Java decodes environment variables with the locale's encoding.
       LC_ALL: "C.UTF-8",
       PATH: await pathFor(endpoint),
       PORT: `${port}`,

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 const workspace = (name: string) => scene.emulator.workspace(name);
 
-/** Copies an example, with a stack and these settings, as its README says. */
+/** Copies an example, and creates a stack with these settings, as the example's README says. */
 async function open(example: string, settings: Record<string, string>): Promise<ProgramFolder> {
   const environment = { CI: "false", XDG_STATE_HOME: join(scene.backend.folder, "state") };
   const program = await copyExample(scene.backend, example, environment);
@@ -64,7 +64,7 @@ test.each(["webhook-only", "yaml/webhook-only"])(
   },
 );
 
-test("rotation registers a new key at the same URL, and both keys are accepted", async () => {
+test("rotation registers a new key with the same URL, and deliveries signed with either key are accepted", async () => {
   const { baseUrl, botUrl } = workspace("rotated");
   const program = await open("rotation", {
     "apichat:baseUrl": baseUrl,
@@ -100,7 +100,7 @@ test("rotation registers a new key at the same URL, and both keys are accepted",
   expect(findSecrets(program.printed(), [API_KEY, SEED, first.key, second.key])).toEqual([]);
 });
 
-test("workspaces fails if keys are missing, and its output contains the commands that create them", async () => {
+test("workspaces fails if keys are missing, and prints the commands that create them", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

@@ -10,24 +10,24 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 const page = readPage("docs/guide/first-steps.md");
 const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
 const [change = "", drift = ""] = blocksOf(chapterOf(readPage("docs/reference/resource.md"), "Drift"), "sh");
-/** The ports that the pages use, which must be free. */
+/** The ports that First steps uses. They must be free. */
 const PORTS = [4000, 4001, 4002];
 const CUSTOMER_PORTS = [4000, 4001, 8080];
 
 /**
- * Opens three terminals in a folder with the package, on a machine without Pulumi. Throws unless the ports
- * are free.
+ * Opens three terminals in a folder that has the package, as on a machine where Pulumi is not set up. Throws
+ * unless the ports are free.
  */
 async function openTerminals(ports: readonly number[]) {
   await Promise.all(ports.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
-  // As on a machine without Pulumi, where `init` prints the stack's location.
+  // As on a machine where Pulumi has no backend yet: there, `init` also prints a command that chooses one.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);
-  // npm takes a second to find a command of the package in its own folder; package/exports.test.ts runs
-  // npx itself.
+  // This replaces npx, which takes a second to find a command of the package that it runs in.
+  // package/exports.test.ts runs npx itself.
   const npx = `#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "${root}node_modules/.bin/$@"\n`;
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });
   const environment = { ...clean, PATH: `${bin}:${clean["PATH"]}`, XDG_STATE_HOME: folder, CI: "" };
@@ -115,13 +115,13 @@ test("Your first customers works word for word, and prints what the page shows",
   expect({ earlier, isNew: after !== before }).toEqual({ earlier: before, isNew: true });
 
   await first.run(changeByHand);
-  // The exit code in the page.
+  // 7 is the exit code that the page names.
   expectShown(await first.run(`${look.trimEnd()} || [ $? = 7 ]`), found);
   expectShown(await first.run(withoutQuestions(repair)), repaired);
   expectShown(await first.run(withoutQuestions(destroy)), removed);
 });
 
-/** Throws unless each line of the page was printed, in any order. */
+/** Throws unless each line that the page shows was printed; the order does not matter. */
 function expectShown(printed: string, shown: string): void {
   const lines = new Set(printed.split("\n").map((line) => line.trim()));
   const missing = shown.split("\n").filter((line) => !lines.has(line.trim()));

@@ -25,7 +25,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
   /** The repository that each machine checks out. */
   let repository: string;
   let environment: Record<string, string>;
-  /** The secrets of every environment. The repository itself has none. */
+  /** The secrets of every GitHub environment. The repository itself has no secrets. */
   let secrets: Record<string, string>;
   let names: string[];
   const printed: string[] = [];
@@ -42,11 +42,11 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
       (list) =>
         `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", emulator.url)}`,
     );
-    // A machine for each of two shards; the workflow has four.
+    // Two stacks, so that two shards have a stack each. The workflow itself has four shards.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
     secrets = {
-      // GitHub sets an empty string for a secret without a value.
+      // If a secret is not set, GitHub passes an empty string.
       PULUMI_ACCESS_TOKEN: "",
       PULUMI_BACKEND_URL: PULUMI_BACKEND_URL ?? "",
       PULUMI_CONFIG_PASSPHRASE: PULUMI_CONFIG_PASSPHRASE ?? "",
@@ -121,7 +121,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
-  test("up runs the shards at once, and a run of all stacks writes the index stack", async () => {
+  test("up runs all shards at the same time, and then a run of all stacks writes the index stack", async () => {
     const { exitCodes, summary, printed: output } = await call("up", "up");
     expect(exitCodes, output).toEqual([0, 0]);
     expect(summary).toContain("Fleet example, up: done");
@@ -136,7 +136,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     );
   });
 
-  test("a shard fails on another run's lock, names its owner, and succeeds after pulumi cancel", async () => {
+  test("a locked shard fails, and names the lock's owner; after pulumi cancel it succeeds", async () => {
     const [stack = ""] = STACKS;
     const workspace = names.find((name) => stackOf(name, STACKS.length) === 0) ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
@@ -153,7 +153,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
       ) ?? [];
     expect(cancelling).toContain(stack);
 
-    // As if the runner were lost.
+    // As if the other run's machine were lost.
     await other.killEverything();
     emulator.clearFaults();
     await finish(`${cancelling} --yes`);
@@ -178,7 +178,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     expect(keys.size).toBe(2 * names.length);
   });
 
-  test("`write` creates the project of the same stack for pulumi, Deployments and the Operator", async () => {
+  test("`write` creates a project in which pulumi, Deployments and the Operator use the same stack", async () => {
     const [stack = ""] = STACKS;
     await finish(`node fleet.ts write --stack ${stack} --folder .`);
     const output = await finish(`pulumi preview --refresh --expect-no-changes --stack ${stack}`);

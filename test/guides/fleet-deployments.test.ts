@@ -29,7 +29,7 @@ async function runScript(environment: Record<string, string>, ...args: string[])
   });
 }
 
-test("deployments.ts prints the settings of each stack, with secrets by name", async () => {
+test("deployments.ts prints each stack's settings, with the names of secrets instead of their values", async () => {
   const { exitCode, stdout } = await runScript({});
   expect(exitCode).toBe(0);
   for (const index of [0, 1, 2]) {

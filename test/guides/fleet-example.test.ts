@@ -60,12 +60,12 @@ test("the README of the example fleet works word for word", async () => {
     expect(exitCode, all).toBe(expected);
     return stdout;
   };
-  /** Runs the next commands of the README, up to this one. Returns its stdout. */
+  /** Runs the README's next commands, up to and including the last one. Returns the last one's stdout. */
   const play = async (last: string, expected = 0): Promise<string> => {
     for (let command = commands.shift(); command !== undefined; command = commands.shift()) {
       if (command === last) return run(command, expected);
       if (command.endsWith("&")) {
-        // As a job of the shell, which ends with the tests.
+        // A background job of the shell: it runs until the tests end.
         const [file = "", ...words] = command.split(" ").slice(0, 4);
         startIn(folder, env)(file, ...words);
       } else if (!PREPARES.test(command)) await run(command, 0);

@@ -10,7 +10,7 @@ import { findSecrets } from "../support/secrets.ts";
 
 /** `first-steps.test.ts` runs the program for the dynamic provider. */
 test.each(pluginLanguages)(
-  "the program of apichat init --language $name deploys with the commands that it prints",
+  "the program of apichat init --language $name deploys with the commands that init prints",
   async (program) => {
     const { emulator, backend } = await openScene(["acme"]);
     const acme = emulator.workspace("acme");
@@ -22,7 +22,7 @@ test.each(pluginLanguages)(
     const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", language];
     const { stdout } = await execa(process.execPath, parameters, options);
     const { next } = JSON.parse(stdout) as { next: string[] };
-    // Stands in for the package from a registry.
+    // Takes the place of the package that npm would install.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     await program.install(folder, env);
     const commands = next

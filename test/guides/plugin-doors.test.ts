@@ -22,10 +22,10 @@ describe("a move between the dynamic provider and the plugin", () => {
   let scene: Scene;
   let stack: TestStack;
   let acme: ApiChatWebhookArgs;
-  /** The key's outputs. */
+  /** The stack's outputs, with the keys in plain text. */
   let keys: Record<string, unknown>;
 
-  /** The same program with one provider's classes. */
+  /** The same program, with the classes of either provider. */
   const program =
     ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {
@@ -34,7 +34,7 @@ describe("a move between the dynamic provider and the plugin", () => {
       return { botUrl, current: key.current, keys: key.keys };
     };
 
-  /** Runs a command, and returns the calls that it made. */
+  /** Runs a command, and returns the calls that it made to the service. */
   const callsOf = async (command: () => Promise<unknown>): Promise<string[]> => {
     const before = scene.emulator.requests.length;
     await command();
@@ -57,7 +57,7 @@ describe("a move between the dynamic provider and the plugin", () => {
       "pulumi up --yes --stack other",
     ]));
 
-  test("reads once on the way to the plugin, and writes nothing", async () => {
+  test("reads the webhook once on the way to the plugin, and writes nothing", async () => {
     stack.run(program(plugin));
     let events: EngineEvent[] = [];
     expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
@@ -67,13 +67,13 @@ describe("a move between the dynamic provider and the plugin", () => {
     expect(changed).toEqual(["__provider", "__provider"]);
   });
 
-  test("reads once on the way back, and refresh uses the dynamic provider again", async () => {
+  test("reads the webhook once on the way back, and refresh then uses the dynamic provider again", async () => {
     stack.run(program(dynamic));
     expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     expect(await callsOf(() => stack.refresh())).toEqual(["get-webhook"]);
   });
 
-  test("reads once if the plugin is in another stack, and keeps the keys", async () => {
+  test("reads the webhook once on the way to the plugin in another stack, and keeps the keys", async () => {
     const other = await createStack(scene.backend, {
       name: "other",
       plugin: pluginFolder,

@@ -10,7 +10,7 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** The language tag of each code block, and the program's file. */
+/** For each language, the tag of its code block, and the file that the program is in. */
 const SOURCES: Record<ProgramLanguage, [string, string]> = {
   yaml: ["yaml", "Pulumi.yaml"],
   python: ["python", "__main__.py"],
@@ -22,7 +22,7 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
 const chapter = chapterOf(readPage("docs/guide/programs.md"), "Several providers");
 
 test.each(pluginLanguages)(
-  "the page's program with several providers in $name registers and reads through the right one",
+  "in $name, the page's program registers and reads with the correct one of its providers",
   async ({ name, environment, install }) => {
     const { emulator, backend, endpoint } = await openScene(["acme", "globex"]);
     const globex = emulator.workspace("globex");
@@ -36,7 +36,7 @@ test.each(pluginLanguages)(
       .replace("https://chat.example/webhooks/apichat", webhookUrl);
 
     const folder = join(await realpath(backend.folder), "providers");
-    // Replaces the program that `apichat init` writes.
+    // The page's program replaces the one that `apichat init` writes.
     const baseUrl = emulator.workspace("acme").baseUrl;
     const files = await readProgram(root, { name: "providers", source: "*", baseUrl, webhookUrl, language });
     for (const [path, text] of Object.entries(files)) {
@@ -65,7 +65,7 @@ test.each(pluginLanguages)(
   },
 );
 
-/** Adds name, runtime and packages, which the page's program omits. */
+/** Adds the name, the runtime and the packages, which the page's program omits. */
 function intoProject(project: string, program: string): string {
   const { name, runtime, packages } = parse(project) as Record<string, unknown>;
   return stringify({ name, runtime, packages, ...(parse(program) as object) });

@@ -35,7 +35,7 @@ describe.runIf(pythonProgram)("the pages' code in Python", () => {
     }
   });
 
-  test("passes the keys of three customers to an endpoint, which accepts them through a rotation", async () => {
+  test("passes three customers' keys to an endpoint, which accepts them before and after a rotation", async () => {
     const names = ["acme", "globex", "initech"];
     const { emulator, endpoint, backend } = await openScene(names);
     const path = join(await realpath(backend.folder), "program");
@@ -67,7 +67,7 @@ describe.runIf(pythonProgram)("the pages' code in Python", () => {
     }
   });
 
-  test("passes as a unit test, and deploys a stack with the Automation API", async () => {
+  test("contains a unit test that passes, and deploys a stack with the Automation API", async () => {
     const { emulator, endpoint, backend } = await openScene(["acme"]);
     await writeFile(join(backend.folder, "test_program.py"), unitTest);
     expect(await python(backend.folder, ["-m", "unittest"])).toMatch(/Ran 1 test[^]*OK/);
@@ -86,7 +86,7 @@ describe.runIf(pythonProgram)("the pages' code in Python", () => {
     expect(printed).toContain(acme.botUrl);
   });
 
-  test("a failure in Python prints only the lines of the page", async () => {
+  test("reports a failure without a traceback", async () => {
     const { emulator, backend } = await openScene(["acme"]);
     emulator.injectFault({ operation: "get-webhook", fault: { status: 418 }, times: 9 });
     const folder = join(await realpath(backend.folder), "failing");

@@ -9,7 +9,7 @@ import { root } from "../support/pages.ts";
 /** All files of the site, by path. */
 const files = new Map<string, string>();
 
-/** The site that `npm run docs` builds. A warning fails the test. */
+/** Builds the site, as `npm run docs` does. Fails on a warning. */
 beforeAll(async () => {
   const folder = await makeFolder();
   await execa("typedoc", ["--options", ".typedoc.json", "--out", folder], { cwd: root, preferLocal: true });
@@ -45,7 +45,7 @@ test("the first page has one heading, and loads nothing from other hosts", () =>
   expect(page).not.toMatch(/<(?:script|link|img)\b[^>]*(?:src|href)="https?:/);
 });
 
-test("the sidebar has all groups, and the names by which programs import modules", () => {
+test("the sidebar shows all groups, and modules under the names that programs import", () => {
   const [, data = ""] = /"([^"]+)"/.exec(files.get("assets/navigation.js") ?? "") ?? [];
   const navigation = inflateSync(Buffer.from(data, "base64")).toString();
   const groups = JSON.parse(navigation) as { text: string }[];

@@ -5,7 +5,7 @@ import type { Kill, ProviderName, Stored } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/** One step of a sequence. The world is also the model: it records what is declared and how the service was changed. */
+/** A step of a sequence. The world is also the model: it records what is declared, and changes at the service. */
 export type Command = AsyncCommand<World, World>;
 
 function command(
@@ -93,7 +93,7 @@ export const declare = (
 export const drop = (workspace: WorkspaceName): Command =>
   command(`drop(${workspace})`, ({ program }) => void program.delete(workspace), isDeclared(workspace));
 
-/** Aliases accumulate until a rename without one. */
+/** A rename with an alias keeps the earlier aliases too; a rename without one drops them all. */
 export const rename = (workspace: WorkspaceName, name: string, { alias = false } = {}): Command =>
   command(
     `rename(${workspace}, ${name}${alias ? ", with an alias" : ""})`,
@@ -108,7 +108,7 @@ export const rename = (workspace: WorkspaceName, name: string, { alias = false }
       isFree(world, name, workspace),
   );
 
-/** The webhooks of the declared workspaces exchange their names, without aliases. */
+/** Gives each declared webhook the name of the one before it, without aliases. */
 export const shiftNames = (): Command =>
   command(
     "shiftNames()",
@@ -141,7 +141,7 @@ export const rotateApiKey = (): Command =>
       workspace.change({ apiKey: SECRETS.apiKey(world.serviceKey) });
   });
 
-/** Sets the API key of the program or its environment: the current one, or the one that the service will issue next. */
+/** Sets the API key that the program uses: the service's current one, or the one that it will issue next. */
 export const giveApiKey = (which: "today's" | "the next" = "today's"): Command =>
   command(`giveApiKey(${which})`, (world) => {
     world.givenKey = which === "today's" ? world.serviceKey : world.serviceKey + 1;
@@ -180,7 +180,7 @@ export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]
 
 export const FAULTS = {
   refused: { status: 400 },
-  // With these faults, the service makes the change first.
+  // With the following faults, the service makes the change before the call fails.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
   "refused late": { status: 400, afterChange: true },
@@ -200,7 +200,7 @@ export const fault = (
 export const endpointIs = (state: "up" | "down"): Command =>
   command(`endpointIs(${state})`, ({ endpoint }) => void (endpoint.isUp = state === "up"));
 
-/** Runs these commands, and checks each one as if it were random. */
+/** Runs these commands, with the same checks as random ones. */
 export async function play(world: World, commands: readonly Command[]): Promise<void> {
   for (const one of commands) {
     if (!one.check(world)) throw new Error(`${String(one)} is not possible here`);
@@ -209,8 +209,8 @@ export async function play(world: World, commands: readonly Command[]): Promise<
 }
 
 /**
- * Checks that the documented steps recover from any sequence, once the service, the endpoint and the API key
- * are right and nobody else's webhook is registered, and that `destroy` then leaves nothing.
+ * Removes faults, other people's webhooks and wrong API keys. Checks that the documented steps then recover
+ * from any sequence of commands, and that `destroy` leaves nothing.
  */
 export async function expectRecovery(world: World): Promise<void> {
   world.emulator.clearFaults();
@@ -221,19 +221,19 @@ export async function expectRecovery(world: World): Promise<void> {
     if (registration && !world.isOurs(name, registration)) await play(world, [outside(name, "removed")]);
   }
   await play(world, [endpointIs("up"), takeKeyFrom("environment"), giveApiKey(), up(), refresh(), up()]);
-  // After one of two states is deleted, deleting the other can be a conflict as well.
+  // If a workspace has two resources in the state, the delete of each can end in a conflict.
   for (let round = 1; round <= 2 && !world.hasSucceeded; round += 1) {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
-  // If one of two states removed the workspace's webhook, its other address shows no bot.
+  // If the delete of one of them removed the webhook, the other's address can no longer show a bot.
   if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose resource belongs to another workspace in the state; only --replace moves it. */
+/** The workspaces whose resource in the state belongs to another workspace. Only --replace can move it. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]

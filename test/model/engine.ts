@@ -4,7 +4,7 @@ import { Run } from "../../provider/webhook/run.js";
 
 type Values = Record<string, unknown>;
 
-/** The lifecycle as the engine calls it: methods over plain values. */
+/** The lifecycle as the engine calls it: its methods take and return plain values. */
 interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
   diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
@@ -14,7 +14,7 @@ interface Provider {
   delete(id: string, props: Values): Promise<void>;
 }
 
-/** The dynamic provider, which knows resources by name, and two explicit providers of the plugin, by URN. */
+/** The dynamic provider, which identifies resources by name, and two plugin providers, which use URNs. */
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
@@ -22,8 +22,8 @@ export type ProviderName = (typeof PROVIDERS)[number];
 export class Gone extends Error {}
 
 /**
- * The provider processes of one run. They share its log; each is started by its first call and never
- * restarted. The log is in memory: the file of a run has its own tests.
+ * The provider processes of one run. They share the run's log. A process starts at the first call to it, and
+ * is never restarted. Here the log is in memory, because the file has its own tests.
  */
 class Processes {
   readonly #log = memoryLog();
@@ -80,8 +80,8 @@ export interface Failure {
 }
 
 /**
- * Kills a run before or after this many calls that may write, and drops the result of the last one. With `between`, the
- * result is stored, and then only the provider process of that call is killed.
+ * Kills a run just before or after its nth call that may write (`calls` is n): the call's result is not stored.
+ * With `between`, the result is stored, and then only the provider process of that call is killed.
  */
 export interface Kill {
   calls: number;
@@ -90,10 +90,10 @@ export interface Kill {
 
 interface UpOptions {
   kill?: Kill;
-  /** The names to replace. */
+  /** The names of the resources to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /** Whether to check all resources before the first change, or each just before its change. The engine does both. */
+  /** Checks all resources before the first change, not each just before its own. The engine may do either. */
   checksFirst?: boolean;
   /** Whether the steps of several resources run at once. */
   isParallel?: boolean;
@@ -113,8 +113,8 @@ class Failed extends Error {}
 class Killed extends Error {}
 
 /**
- * Simulates the engine's calls, their order and arguments, and its changes of the state, like `step_generator.go` and
- * `step.go` of engine 3.259. Every value is converted to JSON and back, as on the wire and in the state file.
+ * Makes the same calls as `step_generator.go` and `step.go` of engine 3.259, and changes the state in the same
+ * way. Every value is converted to JSON and back, as in the real engine's messages and state file.
  */
 export class Engine {
   state: Stored[] = [];
@@ -315,7 +315,7 @@ export class Engine {
   }
 }
 
-/** Returns the base URL of a call; its inputs are the last argument. */
+/** Returns the base URL in a call's inputs, which are its last argument. */
 const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];
 
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

@@ -27,7 +27,7 @@ const piece = fc.oneof(
 const edit = (text: string, [at, cut, put]: readonly [number, number, string]): string =>
   text.slice(0, at) + put + text.slice(at + cut);
 
-/** A valid text with cuts and insertions. */
+/** A valid text from which parts were cut, and into which others were inserted. */
 const damaged = (text: string): fc.Arbitrary<string> =>
   fc
     .array(fc.tuple(fc.nat(text.length), fc.nat(12), piece), { maxLength: 4 })
@@ -56,7 +56,7 @@ const request = fc.constantFrom(...samples).chain(({ url, headers, body }) =>
 );
 
 test(
-  `no response to any request is a 5xx or contains the key, and only signed requests are delivered${seed}`,
+  `no response is a 5xx or contains the key, and only signed requests are delivered${seed}`,
   async () => {
     const delivered: string[] = [];
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -69,7 +69,7 @@ test(
         ...(isSigned ? [["x-hub-signature-256", await signBody(KEY, body)] as const] : []),
       ];
       const sent = new Headers();
-      // HTTP allows no other values.
+      // HTTP does not allow other characters in a header.
       for (const [name, value] of all) if (/^[\t\x20-\x7E]*$/.test(value)) sent.set(name, value);
       delivered.length = 0;
       const answer = await respond(new Request(url, { method: "POST", headers: sent, body }));

@@ -51,7 +51,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // A renamed or replaced resource does not know a masked key, so it cannot restore it.
+    // If the service masks the key, a replaced resource does not know it, and cannot restore the webhook.
     const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
@@ -70,9 +70,9 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 };
 
 /**
- * Whether a command may remove a webhook: either the program no longer declares it, or its name in the state
- * now belongs to a different workspace, and the program declares this one only after the delete or at its
- * other address.
+ * Whether a command may remove a webhook: either the program no longer declares it, or it now uses the name
+ * of the webhook's resource for a different workspace. In the latter case, the webhook is kept if the command
+ * checks the whole program first, and the program has the resource's address.
  */
 function mayBeRemoved(
   world: World,
@@ -90,15 +90,15 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** An `up` without refresh reads a workspace only to change it, or to delete the second of two states. */
+/** An `up` without refresh reads a webhook only to change it, or to delete one of its two resources. */
 const couldSee = (world: World, { isRefreshing, workspace, requests, before }: Seen): boolean =>
   isRefreshing || !world.known[workspace].isUnseen || (requests.length > 0 && before.stored.length < 2);
 
-/** Whether the workspace's bot differs from a resource's bot in the state. */
+/** Whether the workspace now has a different bot than this resource in the state. */
 export const isOfOtherBot = ({ emulator }: World, workspace: WorkspaceName, { outputs }: Stored): boolean =>
   !String(outputs["botUrl"]).endsWith(emulator.workspace(workspace).botCode);
 
-/** Whether the workspace's bot differs from every resource's. Only a registration shows a bot. */
+/** Whether the workspace now has a different bot than all its resources. Only a registration shows a bot. */
 const isAtOtherBot = (world: World, { workspace, before: { registration, stored } }: Seen): boolean =>
   !!registration && stored.length > 0 && stored.every((one) => isOfOtherBot(world, workspace, one));
 
@@ -124,13 +124,13 @@ function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   return code === "conflict" && isConflict(world, seen, failure);
 }
 
-/** Whether an update would move a webhook from a different workspace to this one, which only --replace does. */
+/** Whether an update would move a resource from another workspace to this one; only --replace may do so. */
 function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, name }: Failure): boolean {
   const names = [name, ...(program.get(workspace)?.aliases ?? [])];
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
 
-/** Before a replaced webhook is removed, the program's key must show that it reaches the same bot. */
+/** Before a replaced webhook is removed, a read with the program's key must reach the same bot. */
 const hasWrongKeyToReplace = (
   { program, givenKey, serviceKey }: World,
   { command }: Seen,
@@ -143,10 +143,10 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/** The API keys that a call can use: the program's key, or the keys of a run without the program. */
+/** The API keys that a call can use: the program's, or, without it, the state's and the environment's. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
-  // The old name of a kept webhook needs no key, because nothing is deleted.
+  // If a webhook is kept under a new name, deleting its old name needs no recorded key: it calls nothing.
   const old = before.stored.find(({ name }) => name === failure.name);
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
@@ -173,7 +173,7 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
   if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
-  // Only an update can change a URL: a create does not know that the previous one was ours.
+  // Only an update can change a URL, because a create does not know that the previous URL was ours.
   if (isCreate && seen.isReplaced) return true;
   if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
   const names = [declared.name, ...declared.aliases];
@@ -181,7 +181,7 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   return isUnrecorded || (isCreate && isAnother);
 }
 
-/** Whether base URL and API key last showed the bot. While nothing is registered, nothing else can show it. */
+/** Whether the last successful read reached the bot with this base URL and this API key. */
 export function isProven(world: World, workspace: WorkspaceName): boolean {
   const { reached } = world.known[workspace];
   const isSameAddress = !world.program.has(workspace) || reached?.baseUrl === world.baseUrlOf(workspace);
@@ -204,7 +204,7 @@ export function judge(world: World, { seen, printed }: Awaited<ReturnType<World[
   for (const one of seen) learn(world, one);
 }
 
-/** Finds secrets in the output and the state, including API keys that do not come from the program. */
+/** Finds secrets in the output, and in the state API keys that do not come from the program. */
 function findShownSecrets(world: World, seen: Seen[], printed: string[]): string[] {
   const failures = seen.flatMap((one) => one.failures.flatMap(({ error }) => textsOf(error)));
   const ids = world.engine.state.map(({ id }) => id);
@@ -240,10 +240,10 @@ function learn(world: World, seen: Seen): void {
     requests.some((request) => request.operation === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
-  // A failed run left the webhook to a resource that was not created.
+  // The webhook was left to a resource that the failed run did not create.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
-  // An interrupted run removed the webhook of two states, and the second state still exists.
+  // An interrupted run removed the webhook of two resources; one of them is still in the state.
   const isRemoved =
     seen.writes.some(({ operation }) => operation === "delete-webhook") && !after.registration;
   known.isUnseen ||=

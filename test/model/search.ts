@@ -4,7 +4,7 @@ const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, TEST_SUITE } = process.env;
 
 /** Options of the search for a counterexample. */
 interface Search {
-  /** The suite (tools/suite.ts) that searches longer and from a random seed. It prints how to repeat a failure. */
+  /** The suite (tools/suite.ts) that searches longer, from a random seed, and prints how to repeat a failure. */
   suite: string;
   /** The duration of the long search. */
   seconds: number;
@@ -15,11 +15,11 @@ interface Search {
   replay?: string;
 }
 
-/** The first seed of the search: random in this suite, else 1. */
+/** The first seed of the search: a random one while this suite runs, else 1. */
 export const firstSeed = (suite: string): number =>
   Number(MODEL_SEED ?? (TEST_SUITE === suite ? Date.now() % 2 ** 31 : 1));
 
-/** Tries seeds until the time is up. Throws the smallest counterexample. */
+/** Tries seeds until the time is up. Throws an error with the smallest counterexample. */
 export async function expectNoCounterexample<T>(
   property: fc.IRawProperty<T>,
   { runsPerSeed: numRuns, replay = "", ...search }: Search,

@@ -14,12 +14,12 @@ import { Engine, type Goal, type Outcome, type ProviderName, type Stored } from 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The resource names that a program may use for any workspace, so names can move. */
+/** The resource names, each of which a program may use for any workspace, so that names can move. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /**
- * Secrets by number, with characters that every encoding writes differently. Their last two characters
- * differ, because masks show those.
+ * Secrets that contain their number, and characters that every encoding writes differently. Their last two
+ * characters differ, because masks show those.
  */
 export const SECRETS = {
   apiKey: (number: number): string => `ak/+=&<"ü">-0123456789-${number}`,
@@ -39,7 +39,7 @@ export type Pair = Pick<Registration, "webhook_url" | "webhook_verification_key"
 export const isSame = (a: Pair, b: Pair): boolean =>
   a.webhook_url === b.webhook_url && a.webhook_verification_key === b.webhook_verification_key;
 
-/** A webhook as the program declares it; URL and key are indexes into the endpoint's. */
+/** A webhook as the program declares it. `url` and `key` are indexes of the endpoint's URLs and keys. */
 export interface Declaration {
   name: string;
   aliases: string[];
@@ -53,9 +53,9 @@ export interface Declaration {
 
 /** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Whether the registration was changed behind the state's back since the last read. */
+  /** Whether the registration has changed since the last read, without a record in the state. */
   isUnseen: boolean;
-  /** Whether a call was killed, or lost its response and also the next read, so its effect is unrecorded. */
+  /** Whether a call's effect is unrecorded: it was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;
   /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
@@ -77,10 +77,10 @@ export interface Seen {
   killed: Outcome["killed"];
   before: Standing;
   after: Standing;
-  /** The resources that belonged to other workspaces in the state. */
+  /** The resources that other workspaces had in the state before the command. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
-  /** The calls that wrote. */
+  /** The calls that were to write: set-webhook and delete-webhook. */
   writes: readonly RecordedRequest[];
   /** The number of calls and handshakes that failed. */
   strikes: number;
@@ -109,7 +109,7 @@ export class World {
   hasSucceeded = false;
   readonly emulator: Emulator;
   readonly endpoint: Endpoint;
-  /** Whether the service shows keys masked. */
+  /** Whether the service masks the keys that it returns. */
   readonly masksKey: boolean;
 
   private constructor(emulator: Emulator, endpoint: Endpoint, masksKey = false) {
@@ -162,7 +162,7 @@ export class World {
     return this.known[workspace].ours.some((one) => isSame(one, registration));
   }
 
-  /** Whether neither URL nor key was ever ours. */
+  /** Whether neither the URL nor the key was ever ours. */
   isForeign(workspace: WorkspaceName, { webhook_url, webhook_verification_key }: Pair): boolean {
     return this.known[workspace].ours.every(
       (one) => one.webhook_url !== webhook_url && one.webhook_verification_key !== webhook_verification_key,
@@ -244,7 +244,7 @@ interface Endpoint {
   close: () => Promise<void>;
 }
 
-/** Responds on every path as the responder does, with all keys, or with 503 while it is down. */
+/** Responds on every path as a responder that accepts all keys does, or with 503 while `isUp` is false. */
 async function startEndpoint(): Promise<Endpoint> {
   const verificationKeys = Array.from({ length: KEYS }, (_, number) => SECRETS.key(number));
   const answer = toNodeListener(createResponder({ verificationKeys, onDelivery: () => {} }));

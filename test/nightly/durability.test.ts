@@ -11,13 +11,13 @@ const MARKER = /marker-(\d+)-/g;
 const markersIn = (data: Buffer): string[] =>
   [...data.toString("latin1").matchAll(MARKER)].map(([, marker]) => marker ?? "");
 
-/** Defects that this test must find, as replacements in `dist/`. */
+/** Defects that this test must find. Each is a text in `dist/`, and what replaces it. */
 const MUTANTS = {
   "answers before the commit": ['return this.ask("accept"', 'return void this.ask("accept"'],
   "does not wait for the disk": ["synchronous = FULL", "synchronous = OFF"],
 } as const;
 
-/** A system call. `begun` and `ended` are where it begins and ends in the trace. */
+/** A system call. `begun` and `ended` are the lines of the trace in which it begins and ends. */
 interface SystemCall {
   name: string;
   /** The file or socket. */
@@ -87,7 +87,7 @@ async function trace(mutant?: readonly [text: string, replacement: string]): Pro
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
-  // After this response, the trace contains the end of each earlier call.
+  // After this response, the trace contains the end of each earlier system call.
   await fetch(`${origin}/healthz`);
   child.kill("SIGKILL");
   await ended;
@@ -99,7 +99,7 @@ function note(places: Map<string, number>, markers: Iterable<string>, place: num
   for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
 }
 
-/** The first places in the trace at which each delivery was acknowledged and committed. */
+/** Where in the trace each delivery was first acknowledged, and where it was first committed. */
 function placesOf(calls: readonly SystemCall[]) {
   const acknowledged = new Map<string, number>();
   const committed = new Map<string, number>();
@@ -114,7 +114,7 @@ function placesOf(calls: readonly SystemCall[]) {
       if (marker !== undefined && data.toString("latin1").startsWith("HTTP/1.1 200"))
         note(acknowledged, [marker], begun);
     } else if (path.endsWith("-wal") && name === "pwrite64") {
-      // A frame is a header and a page; the header contains the file's size if the frame ends a transaction.
+      // A frame is a header and a page. If the frame ends a transaction, the header contains the file's size.
       if (data.length === 24) isCommit = data.readUInt32BE(4) > 0;
       for (const marker of markers) written.add(marker);
       if (data.length <= 32 || !isCommit) continue;
@@ -127,7 +127,7 @@ function placesOf(calls: readonly SystemCall[]) {
 
 const isSync = ({ name, result }: SystemCall): boolean => /^f(?:data)?sync$/.test(name) && result === 0;
 
-/** The deliveries that were acknowledged before a sync of their commit had ended. */
+/** The deliveries that were acknowledged before their commit was synced to the disk. */
 function findEarly(calls: readonly SystemCall[]): string[] {
   const { acknowledged, committed } = placesOf(calls);
   const syncs = calls.filter((call) => isSync(call) && call.path.endsWith("-wal"));

@@ -13,7 +13,7 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** Each title contains the seed, which repeats the rounds. */
+/** Each title contains this seed. With the same seed, the rounds are the same. */
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? String(randomInt(1e9));
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 12);
 
@@ -21,7 +21,7 @@ const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index 
 const FLEET = { name: "killed", stacks: 4 };
 const DELIVERY_EVERY_MS = 20;
 
-/** Returns numbers from 0 up to 1, the same for the same seed. */
+/** Returns a number from 0 up to 1, always the same for the same seed and text. */
 const random = (of: string): number =>
   Number.parseInt(hash("sha256", `${SEED_OF_KILLS} ${of}`).slice(0, 12), 16) / 2 ** 48;
 
@@ -30,7 +30,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
   action: (["up", "rotate", "destroy"] as const)[index % 3] ?? "up",
   /** The processes to kill. */
   target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
-  /** Kill after this many changes at the service and this delay. */
+  /** The kill follows this many changes at the service, and then this delay. */
   changes: Math.floor(NAMES.length * random(`${index} changes`)),
   delayMs: Math.floor(600 * random(`${index} delay`)),
 }));
@@ -44,7 +44,7 @@ const deliveries: DeliveryRecord[] = [];
 const keyOf = async (subject: string): Promise<string | undefined> =>
   (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
 
-/** The receiver uses the seed and the rotations. The path names the workspace. */
+/** Derives its keys from the seed and the rotations, for the workspace that the path names. */
 const receiver = toNodeListener({
   answer: async (request) => {
     const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
@@ -69,7 +69,7 @@ beforeAll(async () => {
 
 let sent = 0;
 
-/** Workspaces to which the service delivers in turn. */
+/** Makes the service send one delivery. Each call uses the next of these workspaces. */
 async function deliver(names: readonly string[]): Promise<void> {
   const name = names[(sent += 1) % names.length];
   if (name === undefined) return;
@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Repeats a command, after the commands that it printed, until it succeeds. Returns the number of runs. */
+/** Runs a command, then the commands that it printed, until it succeeds. Returns the number of its runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -130,8 +130,8 @@ async function converge(action: string): Promise<number> {
 }
 
 /**
- * Checks that service, receiver and states have the same workspaces with the same keys, and that a killed run
- * has left nothing behind.
+ * Checks that the service, the receiver and the states have the same workspaces with the same keys, and that
+ * a killed run has left nothing behind.
  */
 async function expectAgreement(names: readonly string[]): Promise<void> {
   const keys = await Promise.all(names.map(async (name) => [name, [await keyOf(name), "verified"]] as const));
@@ -152,10 +152,10 @@ async function expectAgreement(names: readonly string[]): Promise<void> {
 }
 
 test.each(rounds)(
-  `round $round: kill -9 of $target during $action, after $changes changes, $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  `round $round: kill -9 of $target in $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
-    // The receiver and the definition get the new rotation before the run.
+    // Adds the new rotation to the receiver and the definition before the run.
     if (action === "rotate") rotations = [`r${round.round}`, ...rotations].slice(0, 2);
     await folder.define({ ...FLEET, rotations });
     await runAndKill(round);

@@ -17,7 +17,7 @@ import { deliverTo } from "../support/responder.ts";
 const MAIN = fileURLToPath(new URL("../../examples/nats/main.ts", import.meta.url));
 const [CONVERSATIONS, MESSAGES] = [24, 60];
 
-it("every delivery is forwarded, in its conversation's order, even if a responder and NATS are killed", async () => {
+it("forwards every delivery, each conversation's in order, even if a responder and NATS are killed", async () => {
   const folder = await makeFolder();
   const natsPort = await freePort();
   const nats = await prepareNats(folder, natsPort);
@@ -79,7 +79,7 @@ it("every delivery is forwarded, in its conversation's order, even if a responde
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // Deliveries that the receiver rejected with 503 are repeated under the same id.
+  // Deliveries that the receiver rejected with 503 are repeated with the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });
@@ -93,7 +93,7 @@ it("every delivery is forwarded, in its conversation's order, even if a responde
   await expect.poll(count, patience).toBe(1);
 });
 
-/** Builds nats-server once per machine. Returns a function that starts it on its own folder. */
+/** Builds nats-server once per machine. Returns a function that starts it with its data in this folder. */
 async function prepareNats(folder: string, port: number) {
   const tool = {
     module: new URL("../../tools/engine/nats-server/", import.meta.url),

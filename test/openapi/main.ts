@@ -1,5 +1,5 @@
 /**
- * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exit code 0 if they
+ * `npm run suite openapi`: schemathesis checks the emulator against schema/openapi.json. Exits with 0 if they
  * agree, or if there is no suitable Python.
  */
 import { randomUUID } from "node:crypto";
@@ -26,12 +26,12 @@ const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].fla
 /** Returns the exit code. Everything listens on loopback. */
 async function test(python: string, signal: AbortSignal): Promise<number> {
   await using resources = new AsyncDisposableStack();
-  // Accepts any verification key, because schemathesis generates them.
+  // Accepts any verification key, because schemathesis generates the keys.
   const acceptHandshake = createServer((request, response) => {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // A workspace with the bot of the document's examples and this run's own keys.
+  // A workspace that has the bot in the document's examples, and keys that only this run uses.
   const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };
@@ -68,7 +68,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     return `${operation} ${status >= 200 && status < 300 ? 200 : status}`;
   });
   const missing = EXPECTED.filter((one) => !responses.includes(one));
-  if (missing.length > 0) throw new Error(`The run did not reach: ${missing.join(", ")}`);
+  if (missing.length > 0) throw new Error(`No call had these results: ${missing.join(", ")}`);
   console.log("suite openapi: the emulator and schema/openapi.json agree");
   return 0;
 }

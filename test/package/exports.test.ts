@@ -34,7 +34,7 @@ describe("each public import of the packed tarball", () => {
   test.each([
     ["import", "module"],
     ["require", "commonjs"],
-  ] as const)("exports the same names as the build with %s", async (way, type) => {
+  ] as const)("loaded with %s, exports the same names as the build", async (way, type) => {
     const expected: Record<string, string[]> = {};
     for (const path of modules) {
       expected[path] = Object.keys((await import(/* @vite-ignore */ path)) as object).toSorted();
@@ -65,7 +65,7 @@ describe("each public import of the packed tarball", () => {
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
   });
 
-  test("compiles with TypeScript 6 and module nodenext, and the written types are those that zod infers", async () => {
+  test("compiles with TypeScript 6 and module nodenext; its own types are those that zod infers", async () => {
     const types = `
       import type * as schema from "pulumi-apichat/schema";
       type Of<Schema extends { parse: (value: unknown) => unknown }> = ReturnType<Schema["parse"]>;
@@ -82,11 +82,11 @@ describe("each public import of the packed tarball", () => {
   });
 });
 
-/** A program that imports these. */
+/** A program that imports and prints these modules. */
 const useAll = (names: readonly string[]): string =>
   names.map((path, index) => `import * as m${index} from "${path}"; console.log(m${index});\n`).join("");
 
-test("npx runs the tarball's emulator without a registry; it serves its page, and ends on Ctrl-C", async () => {
+test("without a registry, npx runs the tarball's emulator, which serves its page until Ctrl-C", async () => {
   // Nothing listens at this registry's address.
   const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
   const apichat = (...words: string[]) => start("npx", "--package", "pulumi-apichat", "apichat", ...words);
@@ -105,9 +105,9 @@ test("npx runs the tarball's emulator without a registry; it serves its page, an
   await expect(fetch(page)).rejects.toThrow("fetch failed");
 });
 
-test("the packed tarball contains the resource plugin in a folder that the engine can start", async () => {
+test("the packed tarball contains a folder with the resource plugin, which can be started there", async () => {
   const folder = join(project, "node_modules", packageJson.name);
-  // Needs neither the package nor its dependencies.
+  // The plugin needs neither the package nor the package's dependencies.
   const alone = join(packed.folder, "plugin");
   await cp(join(folder, "plugin"), alone, { recursive: true });
   expect((await readdir(alone)).toSorted()).toEqual([
@@ -178,7 +178,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
   test.each([
     ["import", 'import("pulumi-apichat")'],
     ["require", '(async () => require("pulumi-apichat"))()'],
-  ])("reports in one line what to install after %s of the main entry", async (_, load) => {
+  ])("after %s of the main entry, reports in one line what to install", async (_, load) => {
     const { stdout } = await run("-e", `${load}.catch(({ code, message }) => console.log(code, message))`);
     expect(stdout).toBe(`invalid_config ${WITHOUT_SDK}`);
   });
@@ -194,7 +194,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     expect(asked.exitCode).toBe(2);
   });
 
-  test("writes a fleet's stack, which does not need the SDK", async () => {
+  test("writes the project of a fleet's stack, which needs no SDK", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
     const { stderr, exitCode } = await run(
       "fleet.mjs",

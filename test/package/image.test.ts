@@ -56,7 +56,7 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
   const config = join(folder, "responder.json");
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
   await writeFile(config, JSON.stringify({ port, dataDir: "/var/lib/apichat", workspaces }));
-  /** Without control groups, because kernels differ in what they allow, and the test does not need them. */
+  /** Without runc, no control groups: the test does not need them, and not every kernel allows them. */
   const groups = has("runc") ? ["--runtime", "runc"] : ["--cgroups", "disabled"];
   const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
   const isolation = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL", ...groups, ...limits];
@@ -85,7 +85,7 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
   const list = ["responder", "deliveries", "--config", "/etc/apichat/responder.json"];
   expect(await inFirst("first", "node", "apichat", ...list)).toContain("acme");
 
-  // It ends by itself; otherwise podman would kill it after this time, with exit code 137.
+  // The container must end by itself. Otherwise podman kills it after this time, and its exit code is 137.
   await $`podman ${store} stop --time 60 first`;
   expect((await $`podman ${store} inspect --format {{.State.ExitCode}} first`).stdout).toBe("0");
   receiver.answerWith(200);
@@ -96,8 +96,8 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
 });
 
 /**
- * A build context with two images instead of the public ones, which a machine without a registry cannot pull:
- * this machine's own Node with its libraries, and the same with npm and a shell.
+ * A build context for two images that replace the public ones, which cannot be pulled without a registry. One
+ * contains this machine's own Node and its libraries; the other also contains npm and a shell.
  */
 async function makeBases(folder: string): Promise<string> {
   const put = async (source: string, target: string): Promise<void> => {

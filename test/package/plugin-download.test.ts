@@ -37,7 +37,7 @@ assert "import pulumi_apichat" in shown.get_payload()
 print(shown["Name"].replace("_", "-"), minimum, shown["License-Expression"], shown["License-File"], shown["Author"])
 `;
 
-/** Whether this machine can run the page's commands. */
+/** The tools that the page's commands use, apart from Pulumi and Python. */
 const SHELL_TOOLS = ["sh", "mkdir", "uname"];
 
 // Only on Linux does the engine read an additional certificate authority from a file.
@@ -50,7 +50,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   });
 
   test.each(installedLanguages)(
-    "runs a program in $name, installed as users install it, on a machine without Node",
+    "runs a program in $name, with packages installed as users install them, without Node",
     async (language) => {
       const { emulator, backend } = await openScene(["acme"]);
       const acme = emulator.workspace("acme");
@@ -79,7 +79,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
   );
 
   test.runIf(python && process.env["TEST_SUITE"] === "languages")(
-    "plays First steps in Python word for word, on a machine without Node",
+    "runs First steps in Python word for word, on a machine without Node",
     async () => {
       const blocks = blocksOf(chapterOf(page, "First steps in Python"), "sh");
       const [install = "", emulator = "", init = "", up = "", send = "", show = "", end = ""] = blocks;
@@ -120,7 +120,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
     },
   );
 
-  test("comes from a mirror with a checksum, and the page explains each download error", async () => {
+  test("can come from a mirror, with a checksum; the page explains each download error", async () => {
     const backend = await createBackend();
     const [, override = ""] = /PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES='(.*)'/.exec(page.text) ?? [];
     const mirrored = override.replace("https://downloads.example/apichat", server.url);

@@ -1,8 +1,8 @@
 /**
  * `npm run test:portable`: tests the npm package as its users have it, on Linux, macOS and Windows. Installs
- * the tarball into a new folder, and runs the emulator, the responder, the client, the command line, and a
- * program on each provider with the installed `pulumi`. Uses only Node's own modules, and no shell. If
- * TARBALL_FOLDER contains a tarball, the clone needs no set-up; else a tarball is packed there.
+ * the tarball into a new folder, and runs the emulator, the responder, the clients, the command line, and a
+ * program for each provider (with the `pulumi` on PATH). Uses only Node's own modules, and no shell. Packs a
+ * tarball unless TARBALL_FOLDER contains one; if it does, the clone needs no set-up.
  */
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -108,7 +108,7 @@ async function main(): Promise<void> {
   assert.deepEqual(await once(responder.child, "exit"), [0, null], "the responder after SIGTERM");
 }
 
-/** The programs: on the dynamic provider as a CommonJS module, and on the plugin. */
+/** Two programs: a CommonJS module with the dynamic provider, and a YAML program with the plugin. */
 function programsOf(webhookUrl: string): Record<string, Record<string, string>> {
   const nodejs = {
     "package.json": '{ "main": "index.js" }',
@@ -140,8 +140,8 @@ async function findTarball(where: string): Promise<string> {
 }
 
 /**
- * Runs npm's own script, whose path npm passes to the scripts that it runs: on Windows, only a shell can run
- * `npm`.
+ * Runs npm's own script, because only a shell can run `npm` on Windows. npm passes the path of its script to
+ * this program.
  */
 function npm(cwd: string, ...args: string[]): Promise<string> {
   const { npm_execpath: program } = process.env;
@@ -160,7 +160,7 @@ function apichat(...args: string[]): Promise<string> {
   return run(process.execPath, [PROGRAM, ...args], folder);
 }
 
-/** Returns the stdout of a command. Throws with its whole output if it fails. */
+/** Runs a command, and returns its stdout. If it fails, throws an error that contains its whole output. */
 async function run(...command: Parameters<typeof start>): Promise<string> {
   const child = start(...command);
   const [[code], output, errors] = await Promise.all([
@@ -183,8 +183,8 @@ async function listen(...args: string[]): Promise<{ child: ChildProcess; line: s
 }
 
 /**
- * Starts a command in its own process group, so that it ends as a whole. On Windows that would open a
- * console, and is not needed: taskkill finds the processes.
+ * Starts a command in its own process group, so that all its processes can be ended together. On Windows, a
+ * group would open a console, and it is not needed, because taskkill finds the processes.
  */
 function start(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env, detached: !isWindows, windowsHide: true });

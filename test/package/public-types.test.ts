@@ -13,7 +13,7 @@ const program = ts.createProgram(
 );
 const checker = program.getTypeChecker();
 
-/** The exports of an entry and their members, own and inherited, except those of dependencies. */
+/** The exports of an entry and their members, including inherited ones, but not those of dependencies. */
 function namesOf(file: string): Map<string, ts.Symbol[]> {
   const names = new Map<string, ts.Symbol[]>();
   const add = (name: string, symbol: ts.Symbol): boolean => {
@@ -50,13 +50,13 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   return names;
 }
 
-/** Whether it is a zod schema, whose comments are on the type of the same name. */
+/** Whether this is a zod schema: its comments are on the type that has the same name. */
 const isZod = (node: ts.Node): boolean => ts.isVariableDeclaration(node) && /\bz\.Zod/.test(node.getText());
 
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>
   (ts.isClassElement(node) || ts.isTypeElement(node)) && node.name !== undefined;
 
-/** A private member, or the value of an enum, which needs no explanation. */
+/** Whether this is a private member, or the value of an enum: neither needs a comment. */
 const isHidden = (node: ts.Declaration): boolean => {
   if (!isMember(node) || node.name === undefined) return false;
   const type = ts.isPropertySignature(node) ? node.type : undefined;
@@ -68,7 +68,7 @@ describe("each export of the published types, and each member, has a doc comment
   test.each(entries)("%s", (_path, file) => {
     const names = namesOf(file);
     expect(names.size).toBeGreaterThan(0);
-    // An editor shows all comments of a member that several shapes of a union have.
+    // If several shapes of a union have the same member, an editor shows the comments of all of them.
     const without = [...names].filter(([, symbols]) =>
       symbols.every((symbol) => symbol.getDocumentationComment(checker).length === 0),
     );

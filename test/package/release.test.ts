@@ -12,7 +12,7 @@ import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
-/** The project's own Node: the tools do not run on every version that the package supports. */
+/** Uses the project's own Node, because the tools do not run on every version that the package supports. */
 const runTool = (tool: string, args: readonly string[], options = {}) =>
   execa(`${root}node_modules/.bin/node`, [`${root}tools/release/${tool}.ts`, ...args], {
     reject: false,
@@ -85,7 +85,7 @@ describe("the bills of materials", () => {
     components: { name: string }[];
   }
 
-  /** The names by which a bill's schema refers to other schemas. */
+  /** The start of the names by which a bill's schema refers to other schemas. */
   const BASE = "http://cyclonedx.org/schema/";
   const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
   const readSchema = async (name: string): Promise<object> =>
@@ -140,7 +140,7 @@ describe("tools/release/publish.ts", () => {
     return folder;
   }
 
-  test("publishes both packages to npm, and skips those already published", async () => {
+  test("publishes both packages to npm, and skips packages that are already published", async () => {
     const published = new Map<string, unknown>();
     const put = ({ path, body }: Received): void => void published.set(path, JSON.parse(body));
     const registry = await startServer((request, response) => {
@@ -179,7 +179,7 @@ describe("tools/release/publish.ts", () => {
     expect(await readFile(join(bin, "gh.created"), "utf8")).toBe(created);
   });
 
-  test("creates and tags the same commit with the Go module each time", async () => {
+  test("each time creates and tags the same commit, which contains the Go module", async () => {
     const [release, remote, clone] = [await makeRelease(), await makeFolder(), await makeFolder()];
     await git(remote, "init", "--quiet", "--bare");
     await git(clone, "clone", "--quiet", remote, ".");

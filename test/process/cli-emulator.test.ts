@@ -25,7 +25,7 @@ const send = (botUrl: string, text: string) =>
   });
 
 describe("apichat emulator", () => {
-  it("starts with a workspace and its keys, prints what happens, and ends with 0 on Ctrl-C", async () => {
+  it("starts with a workspace and its keys, prints what happens, and exits with 0 on Ctrl-C", async () => {
     const endpoint = await startEndpoint();
     const program = start([]);
     const [, url = ""] = await program.waitFor(/^registration {2}(http\S+)$/m);
@@ -50,7 +50,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("reads the documented seed, prints JSON without its keys, and lets a flag take precedence", async () => {
+  it("reads the documented seed, prints JSON without the seed's keys, and gives flags precedence", async () => {
     const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const seed = `${yaml}\nhandshake: { encoding: json }\n`;
     const flags = ["--handshake-timeout-ms", "250", "--seed", await writeText("seed.yaml", seed)];
@@ -59,7 +59,7 @@ describe("apichat emulator", () => {
     const { url, workspaces } = await program.waitForJson<{ url: string; workspaces: { baseUrl: string }[] }>(
       ({ type }) => type === "started",
     );
-    // Handshake settings of the seed that no flag names are kept.
+    // A handshake setting in the seed is kept unless a flag sets it too.
     const switches = { handshake: { encoding: "json", timeoutMs: 250 } };
     expect(await (await fetch(`${url}/_emulator/settings`)).json()).toMatchObject({ switches });
     const { baseUrl = "" } = workspaces[0] ?? {};
@@ -71,7 +71,7 @@ describe("apichat emulator", () => {
     expect(stdout).not.toContain("api-key-of-the-environment");
   });
 
-  it("replies with the seed's flow, and requires a token from a file without printing it", async () => {
+  it("replies with the seed's flow, and requires the token that a file contains, but does not print it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const seed = await writeText("seed.json", JSON.stringify({ flow: "menu" }));
     const files = ["--seed", seed, "--token-file", await writeText("token", `${token}\n`)];
@@ -89,7 +89,7 @@ describe("apichat emulator", () => {
   });
 });
 
-it.each(["--port", "--bot-port"])("apichat emulator ends with 1 if %s is in use", async (flag) => {
+it.each(["--port", "--bot-port"])("apichat emulator exits with 1 if %s is in use", async (flag) => {
   const { port } = await startServer();
   const said = await runCli(["emulator", ...FREE, "--json", flag, String(port)]);
   expect(said).toMatchObject({ exitCode: 1, stdout: "" });

@@ -86,7 +86,7 @@ export function startLive(parameters: readonly string[], options?: ProgramOption
     void ended.then(() => (isEnded = true));
     await expect.poll(() => isEnded || find(), { timeout: 30_000, interval: 10 }).toBeTruthy();
     const found = find();
-    if (!found) throw new Error(`it has ended: ${JSON.stringify(await ended)}`);
+    if (!found) throw new Error(`the program has ended: ${JSON.stringify(await ended)}`);
     return found;
   };
   return {
@@ -102,7 +102,7 @@ export function startLive(parameters: readonly string[], options?: ProgramOption
   };
 }
 
-/** The complete lines. */
+/** Parses each complete line. */
 export const readJsonLines = (text: string): Record<string, unknown>[] =>
   text
     .split("\n")

@@ -27,7 +27,7 @@ async function init(...parameters: string[]) {
 }
 
 describe("apichat init", () => {
-  test("writes an example's program, for the emulator and for a real service", async () => {
+  test("writes the program of an example: one for the emulator, and another for a real service", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
     expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
     expect((await init(projects[1], ...REAL)).next.join()).toContain("pulumi login");
@@ -43,7 +43,7 @@ describe("apichat init", () => {
     expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
   });
 
-  test("keeps a program's state in its own folder, for an emulator on any port", async () => {
+  test("keeps the state in the program's folder if the service is an emulator, whatever its port", async () => {
     for (const url of ["http://127.0.0.1:4000/acme/apichat", "http://127.0.0.1:4100/acme/apichat"]) {
       const { next } = await init(join(folder, new URL(url).port), `--base-url=${url}`);
       expect(next.at(-1)).toMatch(/^export PULUMI_BACKEND_URL=.*\n.*stack init/m);
@@ -51,7 +51,7 @@ describe("apichat init", () => {
     }
   });
 
-  test("writes nothing if some of its files exist, and names them all", async () => {
+  test("writes nothing if some of its files already exist, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
@@ -82,7 +82,7 @@ describe("apichat init", () => {
       (commands = "") => commands.split(" &&\n")[0] ?? "",
     );
     expect(again).toBe(line);
-    // Without the entries that the tests themselves add.
+    // PATH without the entries that the tests themselves add.
     const bare = (process.env.PATH ?? "")
       .split(delimiter)
       .filter((path) => !path.startsWith(repository) && !path.includes("pulumi-apichat"));

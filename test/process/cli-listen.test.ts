@@ -20,7 +20,7 @@ const post = async (url: string, body: string): Promise<number> =>
   (await fetch(url, { method: "POST", body })).status;
 
 describe("apichat listen", () => {
-  it("passes a handshake and prints each request, until Ctrl-C ends it with 0", async () => {
+  it("passes a handshake, prints each request, and exits with 0 on Ctrl-C", async () => {
     const { url, end } = await listen();
     const answer = await fetch(createHandshake({ url, verificationKey: KEY, challenge: "c1" }));
     expect(await answer.text()).toBe("c1");
@@ -82,7 +82,7 @@ describe("apichat listen", () => {
     expect(findSecrets(stdout, [KEY, "secret-of-the-target", "secret-of-a-header"])).toEqual([]);
   });
 
-  it("acknowledges deliveries that its target rejects, reports why, and keeps their order", async () => {
+  it("acknowledges deliveries even if the target rejects them, reports why, and keeps their order", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);
     const { url, waitForJson, end } = await listen("--forward", receiver.url, "--json");
@@ -100,7 +100,7 @@ describe("apichat listen", () => {
     ]);
   });
 
-  it("escapes text from the wire on the terminal", async () => {
+  it("escapes control characters in text from requests when it prints the text", async () => {
     const text = "\u001b]0;owned\u0007\u009b2J\u202e\r\nlistening on http://evil.example";
     const { url, end } = await listen();
     for (const key of [KEY, "another"]) await deliverTo(url, key, { text, sender_id: text });
@@ -112,7 +112,7 @@ describe("apichat listen", () => {
   });
 });
 
-it("ends with 2 if it would forward to itself", async () => {
+it("apichat listen exits with 2 if it would forward to itself", async () => {
   const port = await freePort();
   const target = `http://localhost:${port}/?token=***`;
   const forward = target.replace("***", "secret");

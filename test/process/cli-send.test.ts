@@ -46,12 +46,12 @@ describe("apichat send", () => {
       const data_url = "https://files.example/1";
       return [kind, [data_url], { attachments: [{ file_type: kind, data_url }] }] as const;
     }),
-  ] as const)("sends the kind %s", async (kind, words, body) => {
+  ] as const)("sends a message of the kind %s", async (kind, words, body) => {
     expect(await send([kind, ...words, ...CONTACT])).toMatchObject({ exitCode: 0, stderr: "" });
     expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });
 
-  test("presents the key according to --flow-api-key-as", async () => {
+  test("sends the key in the header that --flow-api-key-as names", async () => {
     expect(await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", "header:X-Api-Key"])).toMatchObject({
       exitCode: 0,
     });

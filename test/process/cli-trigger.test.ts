@@ -7,7 +7,7 @@ const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const trigger = (...parameters: string[]) =>
   runCli(["trigger", ...parameters], { environment, stdin: "from stdin\n" });
 
-test("apichat trigger sends one signed delivery of a kind, and prints the response", async () => {
+test("apichat trigger sends one signed delivery of the given kind, and prints the response", async () => {
   const { url: to, deliveries } = await startEndpoint();
   const text = await trigger(to, "text", "Olá", "--conversation-id", "12", "--sender-id", "9");
   expect(text).toMatchObject({
@@ -29,7 +29,7 @@ test("apichat trigger sends one signed delivery of a kind, and prints the respon
   ]);
 });
 
-test("apichat trigger ends with 1 if the endpoint rejects the delivery or does not listen", async () => {
+test("apichat trigger exits with 1 if the endpoint rejects the delivery, or if nothing listens", async () => {
   const { url: to } = await startEndpoint({ keys: "a key of somebody else" });
   expect(await trigger(to)).toMatchObject({
     exitCode: 1,

@@ -13,7 +13,7 @@ const startAnswering = async (write: (challenge: string) => string, status: numb
   return (await startServer(answer)).url;
 };
 
-test("apichat verify ends with 0 and warnings if the handshake passes, and also tries a wrong token", async () => {
+test("apichat verify exits with 0 if the handshake passes, prints warnings, and also tries a wrong token", async () => {
   const url = await startAnswering((challenge) => challenge, 201);
   const { exitCode, stdout, stderr } = await verify(url);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -22,7 +22,7 @@ test("apichat verify ends with 0 and warnings if the handshake passes, and also 
   expect(stdout).toContain("anyone could register it");
 });
 
-test("apichat verify ends with 1 if the handshake fails, and prints the whole diagnosis as JSON", async () => {
+test("apichat verify exits with 1 if the handshake fails, and prints the whole diagnosis as JSON", async () => {
   const { exitCode, json, stderr } = await verify(await startAnswering(JSON.stringify, 200), "--json");
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   expect(json).toMatchObject({
@@ -35,14 +35,14 @@ test("apichat verify ends with 1 if the handshake fails, and prints the whole di
 });
 
 describe("--deliveries", () => {
-  test("sends nothing without a terminal or --yes", async () => {
+  test("sends nothing if it has neither a terminal nor --yes", async () => {
     const { url, requests } = await startServer((_, response) => response.end());
     const refused = await verify(url, "--deliveries", "--json");
     expect(refused).toMatchObject(usageError(/asks for confirmation.*--yes/));
     expect(requests).toEqual([]);
   });
 
-  test("prints a table and the fixes, and ends with 1 for an unsafe endpoint", async () => {
+  test("for an unsafe endpoint, prints a table and the fixes, and exits with 1", async () => {
     const url = await startAnswering((challenge) => challenge, 200);
     const { exitCode, stdout } = await verify(url, "--deliveries", "--yes");
     expect(exitCode).toBe(1);
@@ -54,7 +54,7 @@ describe("--deliveries", () => {
     );
   });
 
-  test("prints JSON of the same form if the handshake fails", async () => {
+  test("if the handshake fails, prints JSON that contains no checks", async () => {
     const url = await startAnswering((challenge) => challenge, 500);
     const { exitCode, json } = await verify(url, "--deliveries", "--yes", "--json");
     expect(exitCode).toBe(1);

@@ -81,7 +81,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("adopts the same URL, and sets a changed key", async () => {
+  test("adopts a webhook with the same URL, and sets a changed key", async () => {
     acme().takeOver(OURS());
     const shown = { webhookUrl: shownUrl, status: "verified", botUrl: acme().botUrl, keyMatches: true };
     expect((await set("--json")).json).toEqual({ result: "unchanged", ...shown });
@@ -91,7 +91,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("keeps a different URL, and replaces it with --replace", async () => {
+  test("keeps a webhook with a different URL, and replaces it if --replace is given", async () => {
     acme().takeOver(FOREIGN);
     expect(await set("--json")).toMatchObject(CONFLICT());
     expect(acme().registration).toMatchObject(FOREIGN);
@@ -102,7 +102,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("stops at the third rejection of a key, before set-webhook unless --preflight is off", async () => {
+  test("stops at the third rejection of a key: before set-webhook, unless --preflight is off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
@@ -114,7 +114,7 @@ describe("apichat webhook set", () => {
 });
 
 describe("apichat webhook delete", () => {
-  test("removes the webhook with this URL in any spelling, and does nothing the second time", async () => {
+  test("removes the webhook with this URL, however it is spelt, and does nothing the second time", async () => {
     acme().takeOver(OURS());
     const spelt = webhookUrl.replace("http://", "HTTP://").replace("/hook", "/%68ook");
     const stdout = `deleted ${shownUrl} at ${acme().baseUrl}\n`;
@@ -124,7 +124,7 @@ describe("apichat webhook delete", () => {
     expect(actions().filter((action) => action === "delete-webhook")).toHaveLength(1);
   });
 
-  test("keeps a different URL unless --replace is given", async () => {
+  test("keeps a webhook with a different URL unless --replace is given", async () => {
     acme().takeOver(FOREIGN);
     expect(await remove("--json")).toMatchObject(CONFLICT());
     expect(acme().registration).toMatchObject(FOREIGN);
@@ -145,7 +145,7 @@ describe("apichat webhook delete", () => {
 });
 
 describe("apichat webhook get", () => {
-  test("prints the registration, and the key with --show-key", async () => {
+  test("prints the registration, and with --show-key also the key", async () => {
     acme().takeOver(FOREIGN);
     expect((await webhook(["get"])).stdout).toContain("  key      set, different from yours\n");
     expect(await webhook(["get", "--json"])).toMatchObject({
@@ -163,7 +163,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("ends with 0 for an empty workspace, and an error names the flags and variables", async () => {
+  test("exits with 0 for an empty workspace; if the key is rejected, names its flag and its variable", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);
@@ -172,7 +172,7 @@ describe("apichat webhook get", () => {
   });
 });
 
-test("apichat webhook plan prints a table, and below it one reason for all workspaces that fail alike", async () => {
+test("apichat webhook plan prints a table, and below it one reason if several workspaces fail alike", async () => {
   globex().takeOver(OURS());
   expect(await plan()).toMatchObject({
     exitCode: 0,

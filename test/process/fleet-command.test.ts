@@ -30,7 +30,7 @@ const STACKS = [
   placed("production-1-of-2", "initech", "umbrella"),
 ];
 
-/** Runs the command line on a fake fleet. Returns the calls of its methods with their options. */
+/** Runs the command line with a fake fleet. Returns its output, and the calls of the fleet's methods. */
 async function run(
   words: string,
   { plan, up = () => Promise.resolve(fleetReport()), watch = "no-drift", botUrls = {} }: Reports = {},
@@ -83,7 +83,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ["watch", {}, 0, "watch", {}],
     ["watch", { watch: "drift" }, 1, "watch", {}],
     ["watch", { watch: "failed" }, 2, "watch", {}],
-  ])("%s with %j ends with %i", async (words, reports, exitCode, name, options) => {
+  ])("%s with %j exits with %i", async (words, reports, exitCode, name, options) => {
     expect(await run(words, reports)).toMatchObject({ exitCode, calls: [{ name, options }] });
   });
 
@@ -133,7 +133,7 @@ async function* pressCtrlC() {
 
 describe("the confirmation prompt, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
-    "%s without a terminal and without --yes is a usage error",
+    "%s with neither a terminal nor --yes is a usage error",
     async (command) => {
       const stderr: unknown = expect.stringMatching(/there is no terminal; pass --yes/);
       expect(await run(command)).toMatchObject({ exitCode: 2, stdout: "", stderr, calls: [] });
@@ -152,7 +152,7 @@ describe("the confirmation prompt, with a fake fleet", () => {
     ["rotate", "Rotate the key of 4 workspaces, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
     ["destroy", REMOVE, "2\n", { botUrls }, 0, ["destroy"]],
     ["destroy", REMOVE, "y\n", { botUrls }, 1, []],
-  ])("%s prompts %j; %j with %j ends with %i", async (command, asked, stdin, reports, exitCode, names) => {
+  ])("%s asks %j; %j with %j exits with %i", async (command, asked, stdin, reports, exitCode, names) => {
     const stderr: unknown = expect.stringContaining(asked);
     const said = await run(command, reports, { stdin, isTerminal: true });
     expect(said).toMatchObject({ exitCode, stderr, names });
@@ -161,7 +161,7 @@ describe("the confirmation prompt, with a fake fleet", () => {
 
 describe("an interrupted run, with a fake fleet", () => {
   test.each([[["SIGINT"]], [["SIGTERM"]], [["SIGHUP"]], [["SIGINT", "SIGTERM"]]] as const)(
-    "finishes after %j, prints the summary, and ends with 130",
+    "finishes after %j, prints the summary, and exits with 130",
     async (signals) => {
       const up = async (stopped: AbortSignal) => {
         setImmediate(() => signals.forEach((signal) => process.emit(signal)));
@@ -176,7 +176,7 @@ describe("an interrupted run, with a fake fleet", () => {
     },
   );
 
-  test("a second, separate Ctrl-C ends it with 130, at once and without a summary", async () => {
+  test("exits with 130 at once on a second, separate Ctrl-C, without a summary", async () => {
     const neverEnding = Promise.withResolvers<FleetReport>();
     const up = (stopped: AbortSignal) => {
       process.emit("SIGINT");

@@ -33,7 +33,7 @@ beforeAll(async () => {
   folder = dirname(paths[0] ?? "");
 });
 
-/** Runs a fleet's command line without an engine: nothing that it needs is on PATH. */
+/** Runs a fleet's command line. PATH contains no engine and no other program. */
 const run = (words: string, file = "fleet.ts", env: Record<string, string> = {}) =>
   execa(process.execPath, [file, ...words.split(" ")], {
     cwd: folder,
@@ -43,7 +43,7 @@ const run = (words: string, file = "fleet.ts", env: Record<string, string> = {})
     stdin: "ignore",
   });
 
-test("--help of every fleet command loads no package but commander: no SDK, no HTTP client", async () => {
+test("a fleet command's --help loads no package except commander", async () => {
   const NODE_OPTIONS = `--import=${folder}/list-packages.mjs`;
   for (const words of ["--help", "up --help"]) {
     const { exitCode, stdout, stderr } = await run(words, "fleet.ts", { NODE_OPTIONS });
@@ -62,7 +62,7 @@ test("an unknown option is a usage error that names the fleet's command", async 
 test.each([
   ["an invalid list", "broken.ts", /^error: .*broken\.yaml:2:28: workspaces\[0\]\.baseUrl/],
   ["no engine", "fleet.ts", /^error: .*pulumi/i],
-])("watch with %s ends with 2, and reports the reason", async (_, file, message) => {
+])("watch with %s exits with 2, and reports the reason", async (_, file, message) => {
   const { exitCode, stdout, stderr } = await run("watch", file);
   expect([exitCode, stdout]).toEqual([2, ""]);
   expect(stderr).toMatch(message);

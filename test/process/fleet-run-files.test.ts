@@ -21,7 +21,7 @@ const definitionIn = (folder: string): FleetDefinition => ({
   }),
 });
 
-test("a killed run's folder stays for a day, and a completed run leaves nothing", async () => {
+test("the folder of a killed run is kept for a day; a completed run leaves no folder", async () => {
   const fleet = await resolveFleet(definitionIn(await makeFolder()));
   await prepareProject(fleet);
   await withProgram(fleet, outputsProgram({}), async (ofRun) => {
@@ -37,11 +37,11 @@ test("a killed run's folder stays for a day, and a completed run leaves nothing"
   expect(await readdir(fleet.folder)).toEqual([".gitignore", "Pulumi.yaml"]);
 });
 
-test("write creates a stack's project for its owner only, and keeps other projects", async () => {
+test("write creates a stack's project that only its owner can read, and replaces no other project", async () => {
   const folder = await makeFolder();
   const fleet = await openFleet(definitionIn(join(folder, ".fleet")));
   const target = join(folder, "stack");
-  // The second write replaces its own files.
+  // The second call replaces the files of the first.
   for (const _ of [1, 2]) await fleet.write("test-0-of-1", target);
   for (const file of ["Main.json", "Pulumi.yaml"]) {
     expect((await stat(join(target, file))).mode & 0o777).toBe(0o600);
@@ -56,7 +56,7 @@ test("write creates a stack's project for its owner only, and keeps other projec
   await expect(fleet.write("test-0-of-1", folder)).rejects.toThrow("use a different folder");
 });
 
-test("an engine (a stand-in for pulumi) ends with the process that started it", async () => {
+test("an engine (here a stand-in) ends when the process that started it ends", async () => {
   const folder = await makeFolder();
   const script = `#!/bin/sh\ntrap '' INT HUP\necho '{"sequence":1}'\nexec sleep 60\n`;
   await writeFile(join(folder, "pulumi"), script, { mode: 0o755 });

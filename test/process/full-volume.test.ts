@@ -39,7 +39,7 @@ async function startOnVolume(kind: VolumeKind, megabytes: number) {
   return { volume, receiver, home, responder };
 }
 
-test("a spool on a full volume keeps a reserve, drains once the target is back, and accepts again", async () => {
+test("a spool on a full volume keeps a reserve; when the target is back, it drains and accepts again", async () => {
   const megabytes = 64;
   const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
   const { origin } = responder;
@@ -69,7 +69,7 @@ test("a responder started on a full volume responds with 503 and forwards kept d
   expect(await freeBytesOf(volume)).toBe(0);
   const { origin } = await startResponder(home);
   expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-  // A restart would not free space.
+  // The responder is still healthy, because a restart would not free space.
   expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);

@@ -6,7 +6,7 @@ import { readJsonLines } from "./cli-harness.ts";
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 describe("a delivery that a responder keeps", () => {
-  it("is listed by workspace and up to a limit, even when the responder has stopped", async () => {
+  it("is listed, for one workspace or up to a limit, even if the responder has stopped", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { verificationKeys: KEY } };
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
@@ -34,7 +34,7 @@ describe("a delivery that a responder keeps", () => {
     ]);
     child.kill("SIGTERM");
     await ended;
-    // Removed from the configuration, but still kept.
+    // The workspace beta is removed from the configuration, but its delivery is kept.
     await home.configure({ workspaces: { acme: { verificationKeys: KEY } } });
     const beta = await run("responder", "deliveries", "--config", home.configFile, "--workspace", "beta");
     expect(beta.stdout.split("\n")).toEqual([
@@ -49,7 +49,7 @@ describe("a delivery that a responder keeps", () => {
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no dead letters of workspace nope\n" });
   });
 
-  it("is listed with the reason for its failure, and replayed under its id", async () => {
+  it("is listed with the reason for its failure, and replayed with the same id", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(422);
     const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } });
@@ -98,7 +98,7 @@ describe("a delivery that a responder keeps", () => {
     await expect.poll(() => receiver.received).toHaveLength(1);
   });
 
-  it("is listed with the time of its next attempt, and forwarded at once by retry", async () => {
+  it("is listed with the time of its next attempt, and retry forwards it at once", async () => {
     const target = await startServer((_, response, index) =>
       response.writeHead(index === 0 ? 503 : 200, { "retry-after": "3600" }).end(),
     );

@@ -20,7 +20,7 @@ async function startCounted(config: object) {
   return { ...started, scrape, port };
 }
 
-/** The samples by name and labels, without `apichat_responder_`. */
+/** The value of each sample, by its name (without `apichat_responder_`) and its labels. */
 const samplesOf = (text: string): Record<string, number> =>
   Object.fromEntries(
     [...text.matchAll(/^apichat_responder_(\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
@@ -33,7 +33,7 @@ const startBusyTarget = () =>
 const times = <T>(count: number, act: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, act));
 
-test("a scrape shows the counts of a load, without keys, in Prometheus's format", async () => {
+test("a scrape shows the number of requests and deliveries in Prometheus's format, and shows no keys", async () => {
   const [receiver, refusing, busy] = await Promise.all([startReceiver(), startReceiver(), startBusyTarget()]);
   refusing.answerWith(400);
   const { origin, scrape } = await startCounted({
@@ -100,7 +100,7 @@ test("a scrape shows the counts of a load, without keys, in Prometheus's format"
   expect(findSecrets(text, [KEY, SECOND_KEY])).toEqual([]);
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type]) => ({ name, type }));
   expect(types.filter(({ name, type }) => name.endsWith("_total") !== (type === "counter"))).toEqual([]);
-  // promtool comes with Debian's package `prometheus`; without it, this is not checked.
+  // promtool is in Debian's package `prometheus`. The format is not checked if promtool is not installed.
   const checked = await execa("promtool", ["check", "metrics"], { input: text, reject: false });
   expect(checked.code === "ENOENT" ? "" : checked.stderr).toBe("");
 

@@ -8,7 +8,7 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
 test.each([[["127.0.0.1:1"]], [[]]])("prints only its port, and ends with the engine: %j", async (words) => {
-  // The program's folder, where the plugin must write nothing.
+  // The folder of the Pulumi program: the plugin must not write to it.
   const cwd = await makeFolder();
   const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
   const said = await startProgram(words, { script, environment, cwd }).ended;
@@ -34,7 +34,7 @@ test.each([
   });
 });
 
-test("the plugin reports why a responder does not start, without its key", async () => {
+test("the plugin reports why a responder does not start, and does not print its key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
   expect(exitCode).toBe(1);

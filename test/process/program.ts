@@ -29,7 +29,7 @@ export interface Said {
 
 export interface Program {
   child: ChildProcess;
-  /** Resolves when it has ended. */
+  /** Resolves when the program has ended. */
   ended: Promise<Said>;
 }
 
@@ -37,9 +37,9 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** The words before the command, which must keep its process id, as `exec` does. */
+  /** Words to put before the command. They must run it in the same process, as `exec` does. */
   under?: readonly string[];
-  /** Its stdin. Default: empty, and not a terminal. */
+  /** What the program reads from stdin, which is not a terminal. Default: nothing. */
   stdin?: string | undefined;
   cwd?: string | undefined;
 }
@@ -76,7 +76,7 @@ export interface HereOptions extends Pick<ProgramOptions, "environment"> {
   program?: Command;
 }
 
-/** A program adds listeners to these. */
+/** The events to which a program adds listeners. */
 const LISTENED: [EventEmitter, string][] = [
   ...["SIGINT", "SIGTERM", "SIGHUP"].map((signal): [EventEmitter, string] => [process, signal]),
   [process.stdout, "error"],
@@ -177,7 +177,7 @@ export async function startResponder(
 async function findAnnouncement(home: Home, { child, ended }: Program): Promise<Instance> {
   for (;;) {
     const instance = await readInstance(home.dataDir);
-    // After kill -9 the announcement of the previous process still exists.
+    // After kill -9, the announcement of the previous process still exists.
     if (instance?.pid === child.pid && instance !== undefined) return instance;
     if (child.exitCode !== null || child.signalCode !== null) throw new Error((await ended).stderr);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -20,7 +20,7 @@ const [first, second, third] = [makeKeys(), makeKeys(), makeKeys()];
 const TARGET_TOKEN = "token-of-the-target-0123456789";
 const secrets = [...first, ...second, ...third, TARGET_TOKEN];
 
-/** Each workspace has two keys, as during a rotation. Deliveries of the first are forwarded. */
+/** Each workspace has two keys, as during a rotation. Only the first workspace's deliveries are forwarded. */
 const configOf = (current: string[], other: string[], forwardTo?: string): object => ({
   workspaces: Object.fromEntries(
     current.map((key, index) => [
@@ -30,7 +30,7 @@ const configOf = (current: string[], other: string[], forwardTo?: string): objec
   ),
 });
 
-describe("a responder of 1,000 workspaces with two keys each", () => {
+describe("a responder for 1,000 workspaces with two keys each", () => {
   it("starts, rotates and stops, and shows no key outside its configuration", async () => {
     const receiver = await startReceiver();
     receiver.answerWith(500);
@@ -43,7 +43,7 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     // A wrong URL that the log must not show.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"event":"refused","status":404,"code":"not_found"');
-    // The text of the message.
+    // Hello is the text of the message.
     expect(await log()).not.toContain("Hello");
 
     await home.configure(configOf(third, first));
@@ -60,8 +60,8 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     const files = await readdir(home.dataDir);
     expect(files).toEqual(expect.arrayContaining(["responder.log", "spool.sqlite"]));
     for (const file of files) {
-      // Only this file may contain the token; the reserve is 8 MiB of random bytes, which take
-      // minutes to search.
+      // Only instance.json may contain the token. The reserve consists of random bytes: 8 MiB, which would
+      // take minutes to search.
       if (!["instance.json", "spool.sqlite-reserve"].includes(file))
         texts.push(await readFile(join(home.dataDir, file), "latin1"));
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
@@ -104,7 +104,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // Not through the control interface, whose client times out after 10 s, which a busy machine may exceed.
+  // Not through the control interface: its client waits only 10 s, and a busy machine may need longer.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");
@@ -121,7 +121,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
   await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
   for (const [what, begin] of work) {
     let longest = Infinity;
-    // Up to three attempts, because other programs on the machine delay each turn.
+    // Up to three attempts, because other programs on the machine can make a turn longer.
     for (let round = 0; round < 3 && longest > MAX_TURN_MS; round++) {
       await begin();
       expect(await statusOf("/readyz")).toBe(200);

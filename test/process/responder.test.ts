@@ -13,7 +13,7 @@ import { findSecrets } from "../support/secrets.ts";
 import { countsOf, KEY, makeHome, run, SECOND_KEY, startProgram, startResponder } from "./program.ts";
 
 describe("the responder as a process", () => {
-  it("serves until SIGTERM, logs it as JSON lines on stderr, and ends with 0", async () => {
+  it("serves until SIGTERM, logs its start and its stop as JSON lines on stderr, and exits with 0", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     expect(await (await fetch(`${origin}/healthz`)).json()).toEqual({ status: "ok" });
@@ -27,7 +27,7 @@ describe("the responder as a process", () => {
     expect(names).toEqual(["started", "stopping", "stopped"]);
   });
 
-  it("prints the URLs to register on a terminal (simulated)", async () => {
+  it("on a terminal (simulated), prints the URLs to register", async () => {
     const acme = { verificationKeys: KEY };
     const workspaces = { acme, globex: { verificationKeys: SECOND_KEY, path: "/o/globex" } };
     const home = await makeHome({ host: "0.0.0.0", port: await freePort(), workspaces });
@@ -41,7 +41,7 @@ describe("the responder as a process", () => {
     );
   });
 
-  it("still accepts but is not ready for --drain-seconds after SIGTERM, and ends at once on Ctrl-C", async () => {
+  it("after SIGTERM, accepts deliveries for --drain-seconds but is not ready; on Ctrl-C, ends at once", async () => {
     const parameters = ["--drain-seconds", "3600"];
     const { child, ended, origin } = await startResponder(await makeHome(), parameters);
     const statusOf = async (path: string): Promise<number> => (await fetch(origin + path)).status;
@@ -82,7 +82,7 @@ describe("the responder as a process", () => {
     }
     const { instance } = await startResponder(home);
     await expect.poll(() => countsOf(home).pending).toBe(0);
-    // Deliveries forwarded just before a kill are repeated.
+    // Deliveries that were forwarded just before a kill are forwarded again.
     const received = new Set(
       receiver.received.map(({ body }) => {
         const { conv_id, text } = JSON.parse(body.toString()) as { conv_id: number; text: string };
@@ -90,7 +90,7 @@ describe("the responder as a process", () => {
       }),
     );
     expect(acknowledged.filter((name) => !received.has(name))).toEqual([]);
-    // Repeated deliveries keep their ids.
+    // Deliveries that are forwarded again keep their ids.
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(received.size);
     const last = new Map<string | undefined, number>();
     for (const [conversation, number] of [...received].map((name) => name.split("/"))) {
@@ -100,7 +100,7 @@ describe("the responder as a process", () => {
     expect(await isResponding({ ...instance, instance: "one that was killed" })).toBe(false);
   });
 
-  it("rejects deliveries once its log has been removed, and keeps acknowledged ones after a kill", async () => {
+  it("rejects deliveries if its write-ahead log is removed, and keeps acknowledged ones after a kill", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);
@@ -109,7 +109,7 @@ describe("the responder as a process", () => {
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
     await rm(join(home.dataDir, "spool.sqlite-wal"));
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
-    // Another process creates its own log.
+    // Another process creates a log of its own.
     await startProgram(["responder", "deliveries", "--config", home.configFile]).ended;
     expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
     child.kill("SIGKILL");
@@ -118,7 +118,7 @@ describe("the responder as a process", () => {
     expect(countsOf(home).pending).toBeGreaterThanOrEqual(count);
   });
 
-  it("ends with 1 when its data folder is removed, because no command could find it", async () => {
+  it("exits with 1 if its data folder is removed, because no command could find the responder", async () => {
     const home = await makeHome();
     const { ended } = await startResponder(home);
     await rm(home.dataDir, { recursive: true });
@@ -164,14 +164,14 @@ describe("the responder as a process", () => {
     await promisify(execFile)("mkfifo", [file]);
     await home.configure({ workspaces: { acme: { verificationKeys: { file } } } });
     const { child, ended } = startProgram(["responder", "--config", home.configFile]);
-    // It opens when the other side does, and is never written to.
+    // This waits until the responder opens the pipe for reading. Nothing is ever written to it.
     const writer = await open(file, "w");
     child.kill("SIGTERM");
     expect((await ended).signal).toBe("SIGKILL");
     await writer.close();
   });
 
-  it("ends with 1 on an uncaught error, and shows no key", async () => {
+  it("exits with 1 on an uncaught error, and shows no key", async () => {
     const home = await makeHome();
     const hook = join(home.folder, "crash.mjs");
     await writeFile(hook, `process.on("SIGUSR2", () => Promise.reject(new Error(${JSON.stringify(KEY)})));`);
@@ -183,7 +183,7 @@ describe("the responder as a process", () => {
     expect(stderr).toMatch(/"event":"crashed","error":"Error","stack":" {4}at .*crash\.mjs:1:\d+/);
     expect(findSecrets(stderr, [KEY])).toEqual([]);
 
-    // Including during the start, when the keys are not known yet.
+    // No key is shown during the start either, when the keys are not known yet.
     await writeFile(
       hook,
       `process.on("newListener", (name) => name === "SIGHUP" && Promise.reject(new Error(${JSON.stringify(KEY)})));`,
@@ -194,7 +194,7 @@ describe("the responder as a process", () => {
   });
 });
 
-it("a responder ends with 1 when its spool's thread ends, and keeps acknowledged deliveries", async () => {
+it("a responder exits with 1 if its spool's thread ends, and keeps acknowledged deliveries", async () => {
   const home = await makeHome();
   const hook = join(home.folder, "thread.mjs");
   const ending =
@@ -221,7 +221,7 @@ async function openRequest(port: number): Promise<Socket> {
 }
 
 describe("a start that fails", () => {
-  it("reports an invalid configuration without showing a key, and ends with 2", async () => {
+  it("reports an invalid configuration without showing a key, and exits with 2", async () => {
     const home = await makeHome({ port: "eighty", workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
     const said = await run("responder", "--config", home.configFile);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
@@ -241,7 +241,7 @@ describe("a start that fails", () => {
     ["responder deliveries --data-dir x --config y", /^error: name the data folder: either/],
     ["responder dead-letters --data-dir /nowhere", /^error: no responder has run on \/nowhere yet/],
     ["responder --instance a/b", /It must be 1 to 64 of/],
-  ])("ends with 2 for a usage error: %s", async (words, message) => {
+  ])("exits with 2 for a usage error: %s", async (words, message) => {
     const said = await run(...words.split(" "));
     expect(said.stderr).toMatch(message);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });

@@ -7,7 +7,7 @@ import { providerSource } from "../../dist/provider/pulumi/class-arguments.js";
 import { startProvider, type Provider } from "./harness.ts";
 import { makeFolder } from "../support/folder.ts";
 
-/** A call that makes the process load `pulumi-apichat/dynamic`. */
+/** Makes a call for which the process loads `pulumi-apichat/dynamic`. */
 const expectCheck = async (provider: Provider): Promise<void> => {
   const { failures } = await provider.check({ __provider: providerSource("VerificationKey"), name: "acme" });
   expect(failures).toEqual([]);

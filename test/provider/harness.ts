@@ -37,7 +37,7 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     configure: (args: Record<string, string> = {}) =>
       call<unknown>("configure", new messages.ConfigureRequest(), { args }),
     printed,
-    /** Closes its stdin, as an engine does however it ends. */
+    /** Closes the process's stdin. This also happens when an engine ends, whatever the reason. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { makeFolder } from "../support/folder.ts";
 
 type Values = Record<string, unknown>;
 
-/** Starts a provider process for a new run of the engine. Its output must contain neither secrets nor stacks. */
+/** Starts a provider process for a new run of the engine. Its output must have no secrets or stack traces. */
 async function startRun(options: Parameters<typeof startProvider>[0] = {}): Promise<Provider> {
   const provider = await startProvider(options);
   onTestFinished(async () => {
@@ -62,7 +62,7 @@ test("each call names what to install if the package is missing", async () => {
   }
 });
 
-test("concurrent early calls all see the configuration", async () => {
+test("the first calls all see the configuration, even if they are made at the same time", async () => {
   const { args } = await startAcme();
   const first = await startRun();
   const { inputs } = await first.check(args);

@@ -36,7 +36,7 @@ async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Pr
 
 const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** Uses a port that the system does not assign while the responder is down. */
+/** Uses a port that the system does not assign to another program while the responder is down. */
 const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
@@ -66,7 +66,7 @@ const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
 const readConfig = ({ outs }: Created): Promise<string> =>
   readFile(join(outs.dataDir, "config.json"), "utf8");
 
-/** A process ends a moment after it has released its folder. */
+/** Waits, because a process ends a moment after it has released its folder. */
 const expectPids = (pids: unknown, text = run.folder): Promise<void> =>
   vi.waitFor(async () => expect((await processesNaming(text)).map(({ pid }) => pid)).toEqual(pids), 10_000);
 
@@ -88,7 +88,7 @@ describe("create", () => {
     await expectPids([pid]);
     expect(await read(created)).toEqual(outs);
     expect(run.lines).toEqual([]);
-    // It has its own session, so the end of the provider's session does not end it.
+    // The process has its own session, so that it does not end with the provider's session.
     const [, , , , group, session] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ");
     expect([group, session]).toEqual([String(pid), String(pid)]);
     expect(await readlink(`/proc/${pid}/cwd`)).toBe(dataDir);
@@ -108,7 +108,7 @@ describe("create", () => {
     expect(await deliver(found, OTHER_KEY)).toBe(200);
   });
 
-  test("fails if the process cannot start, with its output on one line and without the key", async () => {
+  test("if the process cannot start, fails with its output on one line, without the key", async () => {
     const { port } = await startTcpServer();
     // The process reports that this is not an address of this machine.
     const host = "2001:db8:1:2:3:4:5:6";
@@ -261,7 +261,7 @@ test("update replaces a responder that was started by hand, and keeps its delive
 });
 
 describe("delete", () => {
-  test("ends the process and removes its files; a replacement keeps the port", async () => {
+  test("ends the process and removes its files; a responder that replaces it gets the same port", async () => {
     const created = await createAtFixedPort();
     await destroy(created);
     await expectPids([]);
@@ -274,7 +274,7 @@ describe("delete", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("keeps unforwarded deliveries, with a warning", async () => {
+  test("keeps deliveries that were not forwarded, and prints a warning", async () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect(await deliver(created)).toBe(200);
@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another one has started there, which keeps running", async () => {
+  test("ends even if another process has started there; that process keeps running", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();

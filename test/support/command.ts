@@ -20,13 +20,13 @@ export interface Command {
   output(): string;
   /** Waits until a condition holds. Throws the output if the command ends first. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>;
-  /** Every live process that it started, found by its environment. */
+  /** Every process that the command started and that still runs, found by its environment. */
   processes(): Promise<ProcessInfo[]>;
   /** Sends SIGINT to the group, as one Ctrl-C does. */
   interrupt(): void;
   /** Kills the command's own process with SIGKILL, and nothing else. */
   kill(): void;
-  /** Kills everything that it started with SIGKILL, together. */
+  /** Kills everything that the command started, all at once, with SIGKILL. */
   killEverything(): Promise<void>;
 }
 

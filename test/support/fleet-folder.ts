@@ -25,7 +25,7 @@ await runFleetCommand({
 /** A user's folder with `fleet.ts` and its list of workspaces. */
 export interface FleetFolder {
   path: string;
-  /** Writes name, stacks and rotations into `fleet.ts`. */
+  /** Writes the name, the number of stacks and the rotations to the file that `fleet.ts` reads. */
   define(definition: { name: string; stacks: number; rotations?: string[] }): Promise<void>;
   /** Starts `node fleet.ts` with these arguments. */
   start(...parameters: string[]): Command;
@@ -37,7 +37,7 @@ export interface FleetFolder {
   states(): Promise<Map<string, string>>;
 }
 
-/** `key`: the `webhookVerificationKey` of each workspace, in TypeScript. */
+/** `key` is the TypeScript expression for each workspace's `webhookVerificationKey`. */
 export async function createFleetFolder(
   { backend, emulator }: Pick<Scene, "backend" | "emulator">,
   {

@@ -2,7 +2,7 @@ import type { FleetPlan } from "../../provider/fleet/plan.js";
 import type { FleetReport, StackReport, WebhookChange } from "../../provider/fleet/reports.js";
 import type { DriftReport } from "../../provider/fleet/watch.js";
 
-/** Returns this many webhooks of each change. */
+/** Returns a report that has this many webhooks with each kind of change. */
 export function stackReport(
   stack: string,
   counts: Partial<Record<WebhookChange, number>>,

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterTests } from "./http.ts";
 
-/** The cache of compiled modules: with it a program or provider loads in half the time. */
+/** The cache of compiled modules. It halves the load time of a program or a provider. */
 export const compileCache = fileURLToPath(
   new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
 );
 
 /**
- * Variables that make a `pulumi` command, its program and its provider a quarter cheaper: their modules load
- * without garbage collection. `npm run check` checks the types of programs.
+ * Variables that save a quarter of the work of a `pulumi` command, its program and its provider: modules load
+ * without garbage collection, and types are not checked, because `npm run check` checks them.
  */
 export const fasterPulumi = {
   NODE_COMPILE_CACHE: compileCache,

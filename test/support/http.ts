@@ -18,8 +18,8 @@ export type { Listening };
 const cleanups: (() => unknown)[] = [];
 
 /**
- * Runs when the file's tests have finished (see after-file.ts), not after each test, because tests may run
- * concurrently.
+ * Runs `cleanUp` when the file's tests have finished (see after-file.ts), not after each test, because tests
+ * may run concurrently.
  */
 export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
 
@@ -39,7 +39,7 @@ export interface Received {
   atMs: number;
 }
 
-/** Responds to one request; the index counts requests from 0. Without a response the client waits. */
+/** Responds to one request; the first has the index 0. If this sends no response, the client waits. */
 export type Answer = (request: Received, response: ServerResponse, index: number) => unknown;
 
 export interface ServerOptions {
@@ -49,7 +49,7 @@ export interface ServerOptions {
   tls?: { key: string | Buffer; cert: string | Buffer };
 }
 
-/** Like every server here, it closes with the file's tests, with all its connections. */
+/** A server. Like every server here, it and its connections are closed after the file's tests. */
 export interface TestServer extends Listening {
   requests: Received[];
   /** Replaces the response. */
@@ -64,7 +64,7 @@ export async function startServer(
   const requests: Received[] = [];
   const take = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = "", url: path = "", headers, rawHeaders } = incoming;
-    // A client that disconnects while it still sends does not fail the test.
+    // The test does not fail if a client disconnects before it has sent everything.
     const bytes = await buffer(incoming).catch(() => undefined);
     if (bytes === undefined) return;
     const atMs = performance.now();
@@ -85,7 +85,7 @@ export async function startListener(
   return listen(server, tls ? "https" : "http", port);
 }
 
-/** Starts a TCP server that handles each connection itself: it may send bytes, close it or stay silent. */
+/** Starts a TCP server. `serve` handles a connection: it may send bytes, close it or stay silent. */
 export async function startTcpServer(
   serve: (socket: Socket) => unknown = () => {},
   options: Pick<ServerOptions, "port"> = {},
@@ -112,7 +112,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Returns the head of a request with a Host header. */
+/** Returns the head of a request, including a Host header. */
 export const head = (line: string, headers: readonly string[]): string =>
   [line, "host: localhost", ...headers, "", ""].join("\r\n");
 

@@ -43,7 +43,7 @@ async function installYaml(program: ProgramFolder, { url }: PluginServer, aside:
 /** The Python for the SDK's tests; undefined if the machine has none. */
 export const python = await findPython(signal);
 
-/** Packs a wheel whose plugin is on this server. Returns its path in the folder. */
+/** Packs a wheel whose plugin the engine downloads from this server. Returns the wheel's path. */
 export async function packWheel({ url }: PluginServer, folder: string): Promise<string> {
   const sdk = await generateFor("python", { pluginDownloadURL: url }, folder);
   await packPython({ sdk, folder, signal });
@@ -55,8 +55,8 @@ const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
 const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
 
 /**
- * Installs the module as Go downloads it from the tag of a release. A `replace` in go.mod points to it,
- * because with its own cache Go would compile Pulumi's SDK again.
+ * Lets Go download the module from the tag of a release, then uses it through a `replace` in go.mod. If the
+ * program had its own module cache, Go would compile Pulumi's SDK again.
  */
 async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const schema = { pluginDownloadURL: url, importBasePath: `${GO_MODULE}/apichat` };
@@ -139,7 +139,7 @@ export async function openInstalled(
   await mkdir(aside);
   const bin = await linkPulumi(backend);
   const example = join(root, "examples", name, "quickstart");
-  // package.json and the plugin in Pulumi.yaml belong to the npm package.
+  // package.json and the plugin in Pulumi.yaml are only for users of the npm package.
   await cp(example, program, { recursive: true, filter: (source) => !source.endsWith("package.json") });
   const project = await readFile(join(example, "Pulumi.yaml"), "utf8");
   await writeFile(join(program, "Pulumi.yaml"), withoutPlugin(project));

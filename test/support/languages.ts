@@ -8,32 +8,32 @@ import { inClone } from "../../tools/lib/clone.ts";
 import { findPythonSdk } from "../../tools/sdk/python.ts";
 import { engine } from "./stack.ts";
 
-/** A Pulumi language whose programs run on the resource plugin here. */
+/** A Pulumi language in which programs can use the resource plugin on this machine. */
 export interface PluginLanguage {
-  /** The name in `apichat init --language`, and of its folder in `examples/`. */
+  /** Its name in `apichat init --language`, and the name of its folder in `examples/`. */
   name: string;
-  /** Variables of its programs, which override the engine's. */
+  /** Environment variables of its programs. They override the engine's variables. */
   environment: Record<string, string>;
   /**
-   * Runs `pulumi install` in the folder of a program, or does its work if the host that a clone builds is too
-   * old.
+   * Runs `pulumi install` in the folder of a program. Does the work of that command itself if the language's
+   * host in a clone is too old for it.
    */
   install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** The set-up of `npm run suite guides` has created it, or reported that this machine has no Python. */
+/** The Python SDK that the set-up of `npm run suite guides` creates. Undefined if there is no Python. */
 const pythonSdk = await findPythonSdk();
 
-/** Uses the modules of the examples, which every program on the SDK needs. */
+/** Copies the module files of the examples: every program that uses the SDK needs the same modules. */
 async function installGo(folder: string): Promise<void> {
   const module = await readFile(inClone("examples/go/go.mod"), "utf8");
   await writeFile(join(folder, "go.mod"), module.replace("../../sdk/go", inClone("sdk/go")));
   await copyFile(inClone("examples/go/go.sum"), join(folder, "go.sum"));
 }
 
-/** Puts the SDK where a program of `apichat init` and the examples expect it. */
+/** Puts the SDK where the examples, and a program that `apichat init` writes, expect it. */
 async function installJava(folder: string): Promise<void> {
   await mkdir(join(folder, "sdks"));
   await symlink(inClone("sdk/java"), join(folder, "sdks/apichat"));
@@ -53,7 +53,7 @@ async function installTypeScript(folder: string): Promise<void> {
   await symlink(inClone("sdk/nodejs/bin"), join(modules, "pulumi-apichat-sdk"));
 }
 
-/** Their dependencies take minutes to compile, so the tests use them only if they are already compiled. */
+/** Languages whose dependencies take minutes to compile. Tests use them only if that is already done. */
 const compiled = [
   { name: "typescript", sdk: "nodejs", environment: {}, install: installTypeScript },
   { name: "go", sdk: "go", environment: {}, install: installGo },
@@ -68,7 +68,7 @@ const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
-/** Programs in Python. Undefined on a machine without Python, which skips the tests of the Python pages. */
+/** Programs in Python. Undefined if there is no Python; then the tests of the Python pages are skipped. */
 export const pythonProgram: PluginLanguage | undefined =
   pythonSdk === undefined
     ? undefined
@@ -91,7 +91,7 @@ export const pluginLanguages: PluginLanguage[] = [
 
 /**
  * The languages with examples of all three ways of use. Each takes up to half a minute, so only `npm run suite
- * languages` includes languages other than YAML. In TypeScript only the dynamic provider has these examples.
+ * languages` includes languages other than YAML. TypeScript has these examples only for the dynamic provider.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(({ name }) =>
   process.env["TEST_SUITE"] === "languages" ? name !== "typescript" : name === "yaml",

@@ -30,7 +30,7 @@ const openApi = document as unknown as OpenApiDocument;
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
 ajv.addSchema(document, "openapi");
 
-/** A value's problems according to the schema at the place in the document to which these keys lead. */
+/** The problems of a value, according to the schema to which these keys lead in the document. */
 function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);

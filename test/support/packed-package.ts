@@ -7,15 +7,15 @@ import { makeFolder } from "./folder.ts";
 import { root } from "./pages.ts";
 
 /**
- * The last TypeScript that accepts `moduleResolution: node`, as older Pulumi templates have it, without a
- * warning.
+ * The last TypeScript that does not warn about `moduleResolution: node`, which is in older templates of
+ * Pulumi.
  */
 const typescriptOfTemplates = "~5.9.0";
 
-/** The version of Pulumi's SDK that each suite for a different version installs. */
+/** The version of Pulumi's SDK for each suite that does not use the version in package.json. */
 const SDK_OF_SUITE: Record<string, string> = { "sdk-oldest": MIN_PULUMI, "sdk-newest": "latest" };
 
-/** The registry resolves the version, because npm's cache may hold an older `latest`. */
+/** Asks the registry for the version, because npm's cache may contain an older `latest`. */
 async function resolveSdk(): Promise<string> {
   const wanted = SDK_OF_SUITE[process.env["TEST_SUITE"] ?? ""];
   if (wanted === undefined) return packageJson.devDependencies["@pulumi/pulumi"];
@@ -24,11 +24,11 @@ async function resolveSdk(): Promise<string> {
   return stdout;
 }
 
-/** New projects outside the repository that install the packed tarball, removed after the file's tests. */
+/** Installs the packed tarball into new projects outside the repository, removed after the file's tests. */
 export interface PackedPackage {
   folder: string;
   /**
-   * Installs the tarball and the dependencies of a TypeScript program on Pulumi with pnpm. Returns the
+   * Uses pnpm to install the tarball and the dependencies of a Pulumi program in TypeScript. Returns the
    * project's folder.
    */
   install(): Promise<string>;

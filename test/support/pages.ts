@@ -46,11 +46,11 @@ export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
 /** Whether a target is a file or an anchor rather than an address. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
-/** Returns the headings of a page, of all levels or of one. */
+/** Returns the headings of a page, of all levels. */
 export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
-/** Returns the commands of shell blocks. A command over several lines counts as one. */
+/** Returns the commands in shell blocks. Joins the lines of a command that has several. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
   blocks.flatMap((block) =>
     block

@@ -21,16 +21,16 @@ export interface PluginServer {
   sha256: string;
   /** The path of the archive on the server. */
   path: string;
-  /** The requested paths. */
+  /** The paths that were requested. */
   downloads: string[];
-  /** Variables without which the engine neither trusts the server nor downloads anything. */
+  /** Variables that the engine needs to trust this server, and to download plugins. */
   environment: Record<string, string>;
 }
 
 /**
- * Uses HTTP/2, as release hosts do: over HTTP/1.1 the engine finds every checksum wrong, because it
- * skips the last bytes. The folder `damaged` has a shortened archive; `unsized` sends it without
- * Content-Length.
+ * Uses HTTP/2, as release hosts do. Over HTTP/1.1, the engine would find every checksum wrong, because it
+ * skips the last bytes. The folder `damaged` has a shortened archive. The folder `unsized` has the whole
+ * archive, which is sent without Content-Length.
  */
 export async function servePlugin(folder: string): Promise<PluginServer> {
   const outFolder = join(folder, "archives");

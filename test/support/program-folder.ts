@@ -6,8 +6,8 @@ import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import type { Backend } from "./stack.ts";
 import { root } from "./pages.ts";
 /**
- * A program in a folder, run with the CLI as a user runs it: engine, language host, program and provider are
- * processes.
+ * A program in a folder, run with the CLI as a user runs it: the engine, the language host, the program and
+ * the provider are separate processes.
  */
 export interface ProgramFolder {
   path: string;
@@ -21,7 +21,7 @@ export interface ProgramFolder {
   printed(): string;
 }
 
-/** Variables for every command. */
+/** Opens the folder of a program. Every command gets the variables in `environment`. */
 export function openProgramFolder(
   backend: Backend,
   path: string,
@@ -63,7 +63,7 @@ export async function copyExample(
   return openProgramFolder(backend, path, environment);
 }
 
-/** Creates a program with a stack; a file lists its webhooks. */
+/** A program with a stack. A file lists the program's webhooks. */
 export interface Project extends ProgramFolder {
   /** Changes the declared webhooks for the next command. */
   declare(declarations: readonly Declaration[]): Promise<void>;
@@ -92,7 +92,7 @@ export async function createProject(scene: Scene, environment?: Record<string, s
   );
 }
 
-/** Creates a YAML project on the resource plugin. */
+/** A YAML project that uses the resource plugin. */
 export interface YamlProject extends Project {
   /** Writes a program of these resources and outputs. */
   write(program: object): Promise<void>;

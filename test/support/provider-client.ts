@@ -56,7 +56,7 @@ const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
 const kindNames = new Map<unknown, string>(KINDS);
 
-/** The calls of the engine for one resource. */
+/** The calls that the engine makes for one resource. */
 export const resourceCalls = (call: Call, urn = "") => ({
   check: async (news: Marked, olds: Marked = {}) => {
     const fields = { urn, olds, news };
@@ -72,7 +72,7 @@ export const resourceCalls = (call: Call, urn = "") => ({
   ) => {
     const fields = { urn, id, olds, news, oldInputs, ignorechangesList: ignore };
     const answer = await call<messages.DiffResponse>("diff", new messages.DiffRequest(), fields);
-    /** The kinds of changes by the names of inputs. */
+    /** The name of each changed input, and the kind of its change. */
     const detailed: Record<string, string> = {};
     answer.getDetaileddiffMap().forEach((kind, one) => (detailed[one] = kindNames.get(kind.getKind()) ?? ""));
     return {
@@ -109,10 +109,10 @@ export const resourceCalls = (call: Call, urn = "") => ({
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await call.catch((error: unknown) => error);
   if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
-  throw new Error("it did not fail", { cause: outcome });
+  throw new Error("the call did not fail", { cause: outcome });
 }
 
-/** What a failed create or update left behind, which the engine keeps. */
+/** The partial resource that a failed create or update left. The engine keeps it. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Marked; reasons: string[] } | undefined {

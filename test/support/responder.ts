@@ -9,7 +9,7 @@ export function responderEnvironment(backend: Pick<Backend, "folder">): Record<s
   return { XDG_STATE_HOME: join(backend.folder, "state"), CI: "false" };
 }
 
-/** Returns the pids of the responders on a folder or within it. */
+/** Returns the pids of the responders whose data folder is this folder or is within it. */
 export const respondersOn = async (folder: string): Promise<number[]> =>
   (await processesNaming(folder))
     .filter(({ commandLine }) => commandLine.includes("responder"))

@@ -8,8 +8,8 @@ const BUCKET = "fleet-state";
 const { signal } = new AbortController();
 
 /**
- * Starts a real S3 server (moto, from PyPI) with a bucket. Returns the environment of a Pulumi backend in it,
- * or undefined if the machine has no suitable Python.
+ * Starts a real S3 server (moto, from PyPI) with a bucket. Returns the variables for a Pulumi backend in the
+ * bucket, or undefined if the machine has no suitable Python.
  */
 export async function startS3(): Promise<Record<string, string> | undefined> {
   const found = await findPython(signal);
@@ -22,7 +22,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   const words = ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)];
   const server = execa(python, words, { cwd, reject: false, stdio: "ignore" });
   afterTests(() => server.kill("SIGKILL"));
-  // It accepts any signature, or none.
+  // The server accepts requests with any signature, and requests without one.
   const makeBucket = () =>
     fetch(`${origin}/${BUCKET}`, { method: "PUT" }).then(
       ({ ok }) => ok,

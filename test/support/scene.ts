@@ -14,7 +14,7 @@ import { afterTests } from "./http.ts";
 import { findSecrets } from "./secrets.ts";
 import { createBackend, type Backend, type TestStack } from "./stack.ts";
 
-/** A query parameter of webhook URLs: a token that some endpoints require. */
+/** The value of a query parameter of webhook URLs: a token that some endpoints require. */
 export const QUERY_VALUE = "qv-token-0123456789";
 
 /** The service, an endpoint and a backend, which end with the file's tests. */
@@ -24,7 +24,7 @@ export interface Scene {
   backend: Backend;
 }
 
-/** Starts an emulator with these workspaces, which share an API key, an endpoint and a backend. */
+/** Starts an endpoint, a backend, and an emulator with these workspaces, which share an API key. */
 export async function openScene(names: readonly string[], options: EmulatorOptions = {}): Promise<Scene> {
   const workspaces = names.map((name) => ({ name, apiKey: API_KEY }));
   const [emulator, endpoint, backend] = await Promise.all([
@@ -36,7 +36,7 @@ export async function openScene(names: readonly string[], options: EmulatorOptio
   return { emulator, endpoint, backend };
 }
 
-/** The URL of a workspace on the scene's endpoint, with a secret in its query. */
+/** The URL for a workspace's webhook: at the scene's endpoint, with a secret in its query. */
 export function webhookUrlOf(scene: { endpoint: Pick<Endpoint, "url"> }, name: string): string {
   return `${scene.endpoint.url}/${name}?token=${QUERY_VALUE}`;
 }
@@ -68,7 +68,7 @@ export function callsOf({ emulator }: Scene, action: string, workspace?: string)
   );
 }
 
-/** The writes after this many requests, sorted, such as "set-webhook acme". */
+/** The writes that followed the first requestCount requests, sorted. Each is like "set-webhook acme". */
 export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)

@@ -16,8 +16,8 @@ import { afterTests } from "./http.ts";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
 /**
- * A folder with the file backend and the Pulumi home of a test file. At the end, it and all its processes are
- * removed.
+ * A folder with the file backend and the Pulumi home of a test file. After the file's tests, all processes
+ * that name the folder are ended, and it is removed.
  */
 export interface Backend {
   folder: string;
@@ -60,8 +60,8 @@ export async function createBackend(): Promise<Backend> {
 export type TestStack = Awaited<ReturnType<typeof createStack>>;
 
 /**
- * A stack on the real engine with an inline program: engine and provider are processes, and only the program
- * runs here. Every command throws its output if it fails, unless it is called through `fails`.
+ * A stack on the real engine, with an inline program. The engine and the provider are processes; only the
+ * program runs here. A command that fails throws its output, unless it is called through `fails`.
  */
 export async function createStack(
   backend: Backend,
@@ -76,7 +76,7 @@ export async function createStack(
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
-  // In the backend's folder, so that it is removed with it: the Automation API leaves its folders behind.
+  // In the backend's folder, which is removed at the end. The Automation API does not remove its folders.
   const workDir = await mkdtemp(join(backend.folder, "workspace-"));
   const stack = await LocalWorkspace.createStack(
     { stackName: name, projectName: "test", program: () => program() },
@@ -94,8 +94,8 @@ export async function createStack(
       },
     },
   );
-  // By default each command reads outputs and history with three more processes; the events contain what
-  // the tests need.
+  // By default, each command starts three more processes, to read the outputs and the history. The tests do
+  // not need them, because the events contain enough.
   stack.outputs = async () => ({});
   stack.info = async () => ({}) as never;
 
@@ -139,10 +139,10 @@ export async function createStack(
     };
     return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
   };
-  /** Its outputs in the state; each secret is an object with a ciphertext. */
+  /** The stack's outputs in the state; each secret is an object with a ciphertext. */
   const outputs = async (): Promise<Record<string, unknown>> =>
     (await resource(`test-${name}`, "pulumi:pulumi:Stack"))?.outputs ?? {};
-  /** Its outputs with plain secrets. Starts a process, unlike reading the outputs from the state. */
+  /** The stack's outputs, with secrets in plain text. Starts a process, which `outputs` does not. */
   const secretOutputs = async (): Promise<Record<string, unknown>> => {
     const args = ["stack", "output", "--json", "--show-secrets", "--stack", name];
     const env = stack.workspace.envVars;
@@ -159,7 +159,7 @@ export async function createStack(
     /** Runs a command that must fail, and returns its output and the error. */
     fails: async (which: Command, given?: object): Promise<string> => {
       const failure: unknown = await commands[which](given).then(
-        ({ output }) => new Error(`it succeeded:\n${output}`),
+        ({ output }) => new Error(`the command succeeded:\n${output}`),
         (error: Error) => error.message,
       );
       if (typeof failure === "string") return failure;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, vi } from "vitest";
 import { afterTests } from "./http.ts";
 
-/** Opens a shell that keeps its folder and its variables. */
+/** Opens a shell that keeps its folder and its variables from one command to the next. */
 export function openTerminal(cwd: string, env: Record<string, string>) {
   const shell: ChildProcess = spawn("sh", ["-e"], { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
   let output = "";
@@ -19,7 +19,7 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
     expect(output).toMatch(pattern);
     return output;
   };
-  /** Without stdin: the following lines are for the shell. */
+  /** The commands get no stdin, because the lines that follow them are for the shell. */
   const paste = (commands: string): void => void shell.stdin?.write(`{ ${commands}\n} </dev/null\n`);
   return {
     paste,
@@ -39,8 +39,8 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
 }
 
 /**
- * Throws if a program listens on this port. Waits ten seconds first: the system closes the ports of a killed
- * program a moment after the rest of it.
+ * Throws if a program still listens on this port after ten seconds. Waits so long because the system closes
+ * the ports of a killed program a moment after the program has ended.
  */
 export async function requireFree(port: number): Promise<void> {
   const deadline = Date.now() + 10_000;

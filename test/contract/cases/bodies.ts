@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Joins texts and single bytes that no text can contain. */
+/** Joins texts, encoded as UTF-8, and lists of bytes that no text can contain. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 
@@ -30,13 +30,13 @@ const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
   ...signed(body),
   transfer: { chunkBytes },
 });
-/** A Lambda function's event contains the whole body. */
+/** Not tested on Lambda, because the event of a Lambda function always contains the whole body. */
 const inPieces: Pick<ContractCase, "cannot"> = { cannot: ["Lambda"] };
 const limited = { options: { bodyLimitBytes: 1000 } };
 
 export const bodyCases: ContractCase[] = [
   caseOf(
-    "bytes that are not UTF-8, read as replacement characters",
+    "bytes that are not UTF-8 are read as replacement characters",
     anyText("\ufffd\ufffd\ufffd"),
     signed(bytesOf('{"type":"text","text":"', [0xff, 0xfe, 0x80], '"}')),
   ),
@@ -51,7 +51,7 @@ export const bodyCases: ContractCase[] = [
   }),
   caseOf("a body one byte larger than 1 MiB is too large", tooLarge, signed(textOfBytes(MIB + 1).body)),
   caseOf(
-    "a body as large as the program's own limit",
+    "a body exactly as large as the program's own limit is accepted",
     textOfBytes(1000).expected,
     signed(textOfBytes(1000).body),
     limited,
@@ -59,7 +59,7 @@ export const bodyCases: ContractCase[] = [
   ...casesOf(
     tooLarge,
     {
-      "the limit counts bytes, not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
+      "the limit is in bytes, not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
       "a body that is too large is rejected before its signature is checked": {
         body: textOfBytes(1001).body,
       },

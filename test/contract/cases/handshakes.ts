@@ -38,7 +38,7 @@ const inJson = (changes: Parameters = {}): ContractRequest => ({
   body: jsonOf(changes),
   headers: [JSON_TYPE],
 });
-/** A body as PHP's curl encodes an array. */
+/** The body that PHP's curl sends for an array. */
 const partsOf = (changes: Parameters = {}, head = 'Content-Disposition: form-data; name="NAME"'): string =>
   Object.entries(parameters(changes))
     .filter(([, value]) => value !== undefined)
@@ -80,11 +80,11 @@ export const handshakeCases: ContractCase[] = [
     "a form labelled as JSON": { body: formOf(), headers: [JSON_TYPE] },
     "a form with an encoded name": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
     "a form of 8 KiB": inForm({ pad: "x".repeat(PAD_TO_8_KIB) }),
-    "with one handshake in the body and one in the query, the body counts": {
+    "if both the body and the query contain a handshake, only the body's is read": {
       ...inForm(),
       target: `/hook?${formOf({ hub_challenge: "other" })}`,
     },
-    "a repeated parameter, of which the first counts": {
+    "only the first value of a repeated parameter is read": {
       body: `${formOf()}&hub_challenge=other`,
       headers: [FORM],
     },
@@ -98,19 +98,19 @@ export const handshakeCases: ContractCase[] = [
     "JSON with other parameters": inJson({ hub_topic: { a: 1 }, n: null }),
   }),
   ...casesOf(echoedQuery, {
-    "a query appended to the URL's own": { target: `/hook?tenant=7&${formOf()}` },
-    "a query with an empty JSON object as the body": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
+    "a handshake appended to the URL's own query": { target: `/hook?tenant=7&${formOf()}` },
+    "a handshake in the query, even if the body is {}": { ...inQuery(), body: "{}", headers: [JSON_TYPE] },
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
   ...casesOf(inMultipart, {
-    "a multipart form with more headers, in a different order and case, and an unquoted name": inParts(
+    "a multipart form with additional headers, in a different order and case, and an unquoted name": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
     ),
-    "a multipart form with another field and a file of the same name": inParts(
+    "a multipart form with another field, and with a file whose field is also named hub_mode": inParts(
       FILE_PART + partsOf({ hub_topic: "x\r\n\r\ny" }),
     ),
     "a multipart form without a content type": { body: partsOf() },
-    "a multipart form with a repeated field, of which the first counts": inParts(
+    "only the first value of a repeated field in a multipart form is read": inParts(
       partsOf().replace(`--${BOUNDARY}--\r\n`, "") + partsOf({ hub_challenge: "other" }),
     ),
   }),
@@ -134,7 +134,7 @@ export const handshakeCases: ContractCase[] = [
     "a challenge with a non-ASCII character is rejected": inForm({ hub_challenge: "é" }),
   }),
   caseOf(
-    "the second key as the token",
+    "the second key is accepted as the token",
     challenged(CHALLENGE, { keyIndex: 1 }),
     inForm({ hub_verify_token: OLD_KEY }),
   ),
@@ -148,9 +148,9 @@ export const handshakeCases: ContractCase[] = [
     "a form without a token is not a handshake": inForm({ hub_verify_token: undefined }),
     "a form without a challenge is not a handshake": inForm({ hub_challenge: undefined }),
     "a challenge that is a number is not a handshake": inJson({ hub_challenge: 123456789012 }),
-    "JSON inside a list is not a handshake": { body: `[${jsonOf()}]`, headers: [JSON_TYPE] },
+    "a JSON object inside a list is not a handshake": { body: `[${jsonOf()}]`, headers: [JSON_TYPE] },
     "truncated JSON is not a handshake": { body: jsonOf().slice(0, -1), headers: [JSON_TYPE] },
-    "parameters divided between body and query are not a handshake": {
+    "parameters split between the body and the query are not a handshake": {
       target: `/hook?${formOf({ hub_challenge: undefined })}`,
       body: `hub_challenge=${CHALLENGE}`,
       headers: [FORM],

@@ -32,7 +32,7 @@ export const headCases: ContractCase[] = [
   ...["GET", "PUT", "OPTIONS"].map((name) =>
     caseOf(`the method ${name} is not allowed`, otherMethod, withMethod(name)),
   ),
-  // Expects no body, because a response to HEAD has none.
+  // Expects no error in the body, because a response to HEAD has no body.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   caseOf("the path with a query", handled, { ...delivery, target: "/hook?tenant=7" }, atPath),
@@ -44,8 +44,8 @@ export const headCases: ContractCase[] = [
       "the path with a trailing slash is unknown": { ...delivery, target: "/hook/" },
       "the path in a different case is unknown": { ...delivery, target: "/Hook" },
       "the path with a percent-encoded letter is unknown": { ...delivery, target: "/h%6Fok" },
-      "a different method at an unknown path is unknown": { method: "GET", target: "/" },
-      "a handshake at an unknown path is unknown": { target: `/?${query}` },
+      "GET at an unknown path gets 404, not 405": { method: "GET", target: "/" },
+      "a handshake at an unknown path gets 404": { target: `/?${query}` },
     },
     atPath,
   ),
@@ -54,9 +54,9 @@ export const headCases: ContractCase[] = [
     "content-encoding BR": withHeader("content-encoding", "BR"),
   }),
   ...casesOf(handled, {
-    "every path, if none is configured": { ...delivery, target: "/a/b/c?d" },
+    "every path is accepted if none is configured": { ...delivery, target: "/a/b/c?d" },
     "content-encoding identity": withHeader("CONTENT-ENCODING", "Identity"),
-    "the content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
+    "a multipart content type is accepted": withHeader("Content-Type", "multipart/form-data; boundary=x"),
     cookies: withHeader("Cookie", "a=1; b=2"),
   }),
 ];

@@ -42,7 +42,7 @@ export const messageCases: ContractCase[] = [
     headers: [["X-Action", "typing"]],
   }),
   caseOf(
-    "a handler that cannot accept the delivery now",
+    "a delivery that the handler cannot accept now gets 503",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
     { options: { isUnavailable: true } },

@@ -19,14 +19,14 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with these signatures, made from the correct one. */
+/** A request whose signatures these functions make from the hex digits of the correct one. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
 });
 const asIs = (hex: string): string => `sha256=${hex}`;
 
-// schema/vectors.json has more rejected signatures; test/unit/responder/signature.test.ts has other forms.
+// More rejected signatures are in schema/vectors.json and in test/unit/responder/signature.test.ts.
 export const signatureCases: ContractCase[] = [
   ...casesOf(right, {
     "a correct signature is verified": { body: BODY, signed: {} },
@@ -44,7 +44,7 @@ export const signatureCases: ContractCase[] = [
     },
   ),
   caseOf(
-    "a signature with whitespace around it is verified, because HTTP removes it",
+    "whitespace around a signature is allowed, because HTTP removes it",
     right,
     signedAs((hex) => ` \t${asIs(hex)}  `),
     { cannot: ["Lambda"] },

@@ -79,7 +79,7 @@ function openTerminal() {
   return { input, answer, shown: () => takeText(output), setRawMode, onInterrupt };
 }
 
-describe("a secret prompted for on a terminal", () => {
+describe("a secret that is typed at a prompt", () => {
   test("is read up to the line break, and never shown", async () => {
     const { input, answer, shown, setRawMode, onInterrupt } = openTerminal();
     // The terminal's own echo is off before the prompt appears.

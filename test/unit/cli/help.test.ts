@@ -5,7 +5,7 @@ import { fleetProgram } from "../../../provider/cli/fleet/program.js";
 import { wrapHelp } from "../../../provider/cli/help.js";
 import { apichatProgram } from "../../../provider/cli/program.js";
 
-/** Returns a program and all its commands that have an action, by full name. */
+/** Returns all commands of a program, each with its full name, except those that only group others. */
 function listCommands(command: Command, name = command.name()): [string, Command][] {
   const shown = command.createHelp().visibleCommands(command);
   const below = shown.filter((one) => one.name() !== "help");

@@ -9,7 +9,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
     { id: "raise_request_seconds" },
   ];
 
-  test("ends a call without a response", async () => {
+  test("ends a call that gets no response", async () => {
     const { url, requests } = await startServer(() => undefined);
     const begun = performance.now();
     const error = await failureOf(call(url, { requestSeconds: 1 }));
@@ -33,7 +33,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
   });
 });
 
-test("the time limit ends an incomplete body", async () => {
+test("the time limit ends a call whose response is incomplete", async () => {
   const { url } = await startServer((_, response) =>
     response.writeHead(200, { "content-length": 1000 }).write('{"status":"ok"'),
   );
@@ -82,7 +82,7 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) =>
   });
 });
 
-test("calls to one origin run concurrently, because the engine's --parallel limits them", async () => {
+test("calls to one origin run concurrently; only the engine's --parallel limits them", async () => {
   const waiting: (() => void)[] = [];
   const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
   const calls = Array.from({ length: 64 }, (_, n) => createTestClient(`${url}/w${n}`).getWebhook());

@@ -9,8 +9,8 @@ async function startRejectingProxy(): Promise<string> {
 }
 
 /**
- * Loads the modules again, because a process creates its pool only once, at its first call, and this pool
- * must use the proxy.
+ * Loads the modules again, because they create the connection pool only once, at the first call, and the pool
+ * must use this proxy.
  */
 async function importWithProxy(proxy: Record<string, string | undefined>) {
   for (const name of ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"])
@@ -49,7 +49,7 @@ test.each<[variables: string[], isUsed: boolean]>([
   [["http_proxy"], true],
   [["HTTP_PROXY", "NO_PROXY"], false],
   [["HTTPS_PROXY"], false],
-])("an http URL uses the proxy of %j: %s", async (variables, isUsed) => {
+])("whether an http URL uses the proxy of %j: %s", async (variables, isUsed) => {
   const [service, proxy] = [await startOk(), await startOk()];
   const values = variables.map((name) => [name, name === "NO_PROXY" ? "127.0.0.1" : proxy.url]);
   const { RegistrationClient } = await importWithProxy(Object.fromEntries(values) as Record<string, string>);

@@ -127,7 +127,7 @@ describe("an HTTP 200 response", () => {
   });
 });
 
-/** Writes as fast as it is read, until the other side closes. */
+/** Writes as fast as the other side reads, until that side closes the connection. */
 function writeWithoutEnd(response: ServerResponse): void {
   while (!response.destroyed && response.write("x".repeat(64 * 1024)));
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));

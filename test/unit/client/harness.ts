@@ -32,7 +32,7 @@ export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): 
 /** Returns a separate connection pool, closed after the tests. */
 export function createAgent(options: Agent.Options = {}): Agent {
   const agent = new Agent(options);
-  // Not awaited: it would wait for a connection that cannot be made.
+  // Not awaited, because it would wait for a connection that cannot be made.
   afterTests(() => void agent.destroy());
   return agent;
 }
@@ -58,7 +58,7 @@ export function createTestMessageClient(
 
 const ANA = { id: "contact-42", name: "Ana Beatriz" };
 
-/** The common options of a call, extended with the given ones. */
+/** The options that every message has, whatever its kind. */
 export const TO = { sender: ANA, conversationId: 7 };
 
 export const textOf = (conversation: number, content: string, id = ANA.id): InboundMessage => ({
@@ -84,7 +84,7 @@ export const CALLS: [
 /** Returns the ApiChatError of a failed call. Throws if the call succeeds or fails differently. */
 export async function failureOf(call: Promise<unknown>): Promise<ApiChatError> {
   const outcome: unknown = await call.then(
-    (value) => new Error(`it succeeded with ${JSON.stringify(value)}`),
+    (value) => new Error(`the call succeeded with ${JSON.stringify(value)}`),
     (error: unknown) => error,
   );
   if (outcome instanceof ApiChatError) return outcome;

@@ -33,7 +33,7 @@ test.each<[string, Send, object]>([
   ["a video", (client) => client.sendVideo(MEDIA), samples.InboundVideoMessage],
   ["a file", (client) => client.sendFile(MEDIA), samples.InboundFileMessage],
   [
-    "in wire format, without e-mail and phone number,",
+    "a message in wire format, without e-mail and phone number,",
     (client) => client.send(textOf(9, "as it is")),
     textOf(9, "as it is"),
   ],

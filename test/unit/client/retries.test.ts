@@ -59,7 +59,7 @@ const withStatus = (status: number): Way => [
   () => startServer((_, response) => response.writeHead(status).end()),
 ];
 
-/** Failures after which a call counts as not accepted. */
+/** Failures after which a call is treated as not accepted. */
 const NOT_TAKEN: Way[] = [
   ...[429, 503].map(withStatus),
   [
@@ -144,7 +144,7 @@ describe.each(CALLS)("%s", (operation, call) => {
   test.each([
     ["1", 1000],
     ["0", 125],
-  ])("waits for the Retry-After of %s, and never less than its back-off", async (header, leastMs) => {
+  ])("waits for a Retry-After of %s, but at least for the call's back-off", async (header, leastMs) => {
     const { url, requests } = await startServer(answerFirst([503], { "retry-after": header }));
     await call(url);
     const [first, second] = requests.map(({ atMs }) => atMs);
@@ -163,7 +163,7 @@ describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
     ["if missing, is replaced by the back-off, which delays", {}, 125],
-  ])("%s all calls of both clients to the origin of a 429", async (_, headers, leastMs) => {
+  ])("%s all calls of both clients to the origin that sent a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));
     const release = holdPauses();
@@ -204,7 +204,7 @@ test.each([
 });
 
 test.each([true, false])(
-  "an accepted message is not retried if its response is incomplete, because the status counts",
+  "an accepted message is not retried if its response is incomplete, because the status is enough",
   async (isCut) => {
     vi.useRealTimers();
     const { url, requests } = await startServer((_, response) => {

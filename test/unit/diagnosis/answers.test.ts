@@ -22,7 +22,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
-/** Wrong responses of endpoints, each with the rule that it breaks. */
+/** Wrong responses of endpoints, by the rule that they break. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {
   status: [
     ["404", respond(404), "not_found"],
@@ -34,17 +34,17 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
   token_refused: [
     ["401", respond(401), "unauthorized"],
     [
-      "401 that wants credentials",
+      "a 401 that asks for credentials",
       respond(401, "a token!", { "www-authenticate": "Bearer" }),
       "unauthorized",
     ],
     ["403", respond(403, "Forbidden"), "forbidden"],
-    ["the responder's own for a token", respond(401, '{"error":{"code":"invalid_token"}}'), "token_refused"],
-    ["a token, as 400", respond(400, "bad hub_verify_token"), "token_refused"],
-    ["the responder's for a signature", respond(401, '{"code":"invalid_signature"}'), "signature_demanded"],
-    ["a signature, as 403", respond(403, "signature mismatch"), "signature_demanded"],
+    ["a 401 with invalid_token", respond(401, '{"error":{"code":"invalid_token"}}'), "token_refused"],
+    ["a 400 that names the token", respond(400, "bad hub_verify_token"), "token_refused"],
+    ["a 401 with invalid_signature", respond(401, '{"code":"invalid_signature"}'), "signature_demanded"],
+    ["a 403 that names a signature", respond(403, "signature mismatch"), "signature_demanded"],
     [
-      "401 to one encoding, and 200 to another that is not understood",
+      "a 401 to one encoding, and a 200 without the challenge to another",
       ({ body }, response) => response.writeHead(body === "" ? 200 : 401).end(),
       "unauthorized",
     ],
@@ -60,10 +60,10 @@ const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCau
     ["a line break, as HTML", make((c) => `${c}\n`, HTML_TYPE), "challenge_padded"],
     ["a byte order mark", make((c) => `\ufeff${c}`), "challenge_padded"],
     ["upper case", make((c) => `${c.toUpperCase()}\n`), "challenge_case_changed"],
-    ["parseInt", make((c) => String(Number.parseInt(c, 10))), "challenge_as_number"],
+    ["the result of parseInt", make((c) => String(Number.parseInt(c, 10))), "challenge_as_number"],
     ["a fraction", make((c) => Number.parseInt(c, 10).toFixed(1)), "challenge_as_number"],
     ["an exponent", make((c) => Number.parseInt(c, 10).toExponential()), "challenge_as_number"],
-    ["Number", make((c) => String(Number(c))), "challenge_as_number"],
+    ["the result of Number", make((c) => String(Number(c))), "challenge_as_number"],
     ["words around it", make((c) => `challenge: ${c}`), "challenge_among_more"],
     ["another number", respond(200, "1"), "other_body"],
     ["the token", make(() => VERIFICATION_KEY), "other_body"],
@@ -88,14 +88,14 @@ describe.each(Object.entries(ANSWERS))("a response that breaks the rule %s", (ru
   });
 });
 
-test("a redirect names the target, without the values of its query", async () => {
+test("the reason for a redirect names its target, without the values of the query", async () => {
   const { url } = await startServer(respond(301, "", { location: "/hook/?next=query-value" }));
   const { reason, hint } = await diagnoseFailure(url);
   expect(reason).toBe(`form: HTTP 301 to ${url}/hook/?next=***`);
   expect(hint).toContain("register the final URL");
 });
 
-test("a page's title is quoted instead of its beginning", async () => {
+test("a page that has a title is quoted by it, not by its beginning", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );
@@ -145,7 +145,7 @@ const answerOnly =
   (request, response, index) =>
     (encodingOf(request) === encoding ? answer : respond(400, "not so"))(request, response, index);
 
-/** Passes every handshake after this time, by a fake clock. */
+/** Passes every handshake after this time on a fake clock. */
 const answerAfter =
   (ms: number): Answer =>
   (...exchange) => {
@@ -158,10 +158,10 @@ const probe = { probe: true };
 test.each<
   [string, Answer, codes: string[], text?: RegExp, options?: Partial<DiagnoseOptions>, sent?: number]
 >([
-  // In the order of the attempts; form and JSON are sent at once.
+  // In the order of the attempts. Form and JSON are sent at the same time.
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding, place): [string, Answer, string[], RegExp, object, number] => [
-      `a challenge only if it is sent as ${encoding}`,
+      `a challenge that is returned only if it was sent as ${encoding}`,
       answerOnly(encoding),
       [`only_as_${encoding}`],
       /HTTP 400, body "not so"/,
@@ -170,24 +170,24 @@ test.each<
     ],
   ),
   [
-    "a challenge that is rejected as a form, as FastAPI does without its package",
+    "a challenge that is rejected as a form, as by FastAPI without python-multipart",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
     ["only_as_json"],
     /HTTP 500.*pip install python-multipart/,
   ],
   ["a challenge with 201", answerWith(() => 201), ["not_200"], /with HTTP 201; the specification/],
   [
-    "a challenge that is returned with 202, as JSON only",
+    "a challenge that is returned with 202 if it was sent as JSON",
     answerWith((encoding) => (encoding === "json" ? 202 : 200)),
     ["not_200"],
     /with HTTP 202;/,
   ],
   ["a slow response", answerAfter(5_000), ["slow"], /takes \d+\.\d s to answer/],
   ["a response in less than five seconds", answerAfter(2_000), []],
-  ["a challenge to anyone", answerAnyToken, ["token_not_checked"], /./, probe],
-  ["a challenge to anyone, not probed for", answerAnyToken, []],
+  ["a challenge returned for any token", answerAnyToken, ["token_not_checked"], /./, probe],
+  ["a challenge returned for any token, without the probe", answerAnyToken, []],
   [
-    "a challenge to anyone, in one encoding",
+    "a challenge returned for any token, in one encoding",
     answerOnly("json", answerAnyToken),
     ["only_as_json", "token_not_checked"],
     /./,
