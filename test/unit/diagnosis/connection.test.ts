@@ -41,7 +41,7 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
-test("for a silent port behind https, the hint names TLS", async () => {
+test("for an https URL with a silent port, the hint mentions TLS", async () => {
   const url = (await serve(() => undefined)).replace("http:", "https:");
   const hint: unknown = expect.stringContaining("does not speak TLS");
   expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
@@ -118,7 +118,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("is a warning for an unknown service, and accepted for a private service", async () => {
+  test("causes a warning for an unknown service, and is accepted for a private service", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);

@@ -31,7 +31,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("reports a string key that does not change, before it changes a second stack", async () => {
+  it("reports a string key that does not change, before a second stack is changed", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);

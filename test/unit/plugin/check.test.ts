@@ -23,7 +23,7 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("all problems are reported at once, without a secret value or a value in place of a name", async () => {
+test("all problems are reported at once, without secret values, and without values misplaced as names", async () => {
   /** As if a colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
@@ -64,7 +64,7 @@ test.each([
   expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });
 
-test("the stored inputs keep the program's marks, and hide a query", async () => {
+test("the stored inputs keep the program's secret marks, and a URL with a query is marked too", async () => {
   const inputs = await webhook.checked({
     ...ARGS,
     baseUrl: `${ARGS.baseUrl}?t=1`,
