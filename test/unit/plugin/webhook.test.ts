@@ -20,7 +20,7 @@ const plugin = isolatePlugins();
 const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
-test("create registers the webhook, and stores the inputs and the registration, but not the resource's name", async () => {
+test("create registers the webhook, and stores inputs and registration, but not the resource's name", async () => {
   const started = await startAcme();
   const inputs = await checked(programOf(started));
   const { id, outs } = await webhook.create(inputs);

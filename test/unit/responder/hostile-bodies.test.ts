@@ -36,10 +36,7 @@ async function timeToReject(body: string): Promise<number> {
 }
 
 // Because of the defect that this test guards against, such a body took three thousand times as long.
-test.each(Object.entries(HOSTILE_BODIES))(
-  "a body of %s is rejected as fast as any other",
-  async (_, body) => {
-    const plain = await timeToReject("x".repeat(body.length));
-    expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
-  },
-);
+test.each(Object.entries(HOSTILE_BODIES))("bodies of %s are rejected as fast as others", async (_, body) => {
+  const plain = await timeToReject("x".repeat(body.length));
+  expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
+});

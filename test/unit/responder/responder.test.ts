@@ -156,18 +156,15 @@ describe("the handler", () => {
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
     ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
-  ])(
-    "causes a 500 and a report that shows neither key nor message if it %s",
-    async (_, onDelivery, shown) => {
-      const response = await respond(await delivery(), { onDelivery });
-      expect(await response.clone().text()).not.toContain("queue full");
-      expect(await readCode(response)).toEqual([500, "handler_failed"]);
-      expect(logged).toHaveBeenCalledOnce();
-      const report = String(logged.mock.calls[0]?.[0]);
-      expect(report).toMatch(shown);
-      expect(report).not.toContain("private");
-    },
-  );
+  ])("causes a 500 and a report without key or message if it %s", async (_, onDelivery, shown) => {
+    const response = await respond(await delivery(), { onDelivery });
+    expect(await response.clone().text()).not.toContain("queue full");
+    expect(await readCode(response)).toEqual([500, "handler_failed"]);
+    expect(logged).toHaveBeenCalledOnce();
+    const report = String(logged.mock.calls[0]?.[0]);
+    expect(report).toMatch(shown);
+    expect(report).not.toContain("private");
+  });
 
   it.each([
     [{}, "5"],
