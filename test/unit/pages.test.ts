@@ -127,7 +127,7 @@ test("the list of examples is complete", () =>
     examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
   ).toEqual([]));
 
-test("every rule of the vectors is on the page about endpoints", () => {
+test("every rule that the vectors use is on the page about endpoints", () => {
   const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/guide/endpoint.md").text) ?? [];
   const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);

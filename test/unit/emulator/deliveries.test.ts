@@ -110,7 +110,7 @@ test.each<[Reading<"defaultAction">, unknown]>([
   expect(actions).toEqual([expected, expected, expected]);
 });
 
-test("a resend is a separate delivery with the same bytes and signature, even after a rotation", async () => {
+test("a resend is a separate delivery with the same bytes and signature, even after a key rotation", async () => {
   const { emulator, acme, deliveries } = await startScene({ deliveryEncoding: "php" });
   const sent = await acme.deliver(outbound("Olá/👋"));
   acme.change({ webhook_verification_key: "rotated-key" });

@@ -100,7 +100,7 @@ export async function startScene(
   await set(acme, `${endpoint.url}?secret=${QUERY_VALUE}`);
   /** The requests to the webhook URL, except handshakes. */
   const deliveries = (): Received[] => endpoint.received.filter(isDelivery);
-  /** The texts of the complete deliveries. */
+  /** The texts of these deliveries. */
   const texts = (): string[] => deliveries().map(({ body }) => (JSON.parse(body) as { text: string }).text);
   return { emulator, acme, endpoint, deliveries, texts };
 }

@@ -131,7 +131,7 @@ describe("conversations", () => {
   });
 });
 
-test("send throws unavailable if there is no response, and the error contains no key", async () => {
+test("send throws an unavailable error if there is no response, and the error contains no key", async () => {
   const { emulator, acme } = await startSilent();
   emulator.injectFault({ operation: "message", fault: "close-before" });
   const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);

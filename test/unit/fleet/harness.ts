@@ -181,7 +181,7 @@ export const untilStopped: Script = async ({ signal }) => {
   return { outcome: "stopped" };
 };
 
-/** The result of a preview with refresh after somebody changed the URL. */
+/** The drift that a preview with refresh finds after somebody has changed the URL. */
 export const CHANGED: Drift = {
   kind: "changed",
   properties: [{ property: "webhookUrl", expected: "https://chat.example/", actual: "https://a.example/" }],

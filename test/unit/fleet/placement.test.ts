@@ -3,7 +3,7 @@ import { countInName, indexStackName, stackName, stackOf } from "../../../provid
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
-// Frozen: a change would delete the live webhooks of every existing fleet.
+// Frozen: if these numbers changed, the live webhooks of existing fleets would be deleted.
 test.each([
   ["acme", 0, 1, 7, 833],
   ["globex", 0, 0, 4, 740],

@@ -82,7 +82,7 @@ describe("a plan, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops after too many rejected keys, and queries nothing if it was interrupted", async () => {
+  it("stops after too many rejected keys, and queries nothing if it was interrupted before", async () => {
     const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
     const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });

@@ -133,7 +133,7 @@ test("on CI, publicUrl is required", async () => {
   }
 });
 
-// The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
+// The rules for the process's configuration are tested with its schema (test/unit/server/config.test.ts).
 test.each<[Values, reason: RegExp]>([
   [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
   [

@@ -20,7 +20,7 @@ function rejectRenames(times: number): void {
   syncBuiltinESMExports();
 }
 
-test("on Windows, waits until an open file can be replaced", async () => {
+test("on Windows, a write waits until an open file can be replaced", async () => {
   vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   rejectRenames(2);
   await writePrivateFile(join(folder, "a"), "new");

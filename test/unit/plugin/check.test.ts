@@ -50,7 +50,7 @@ test("all problems are reported at once, without secret values, and without valu
   expect(reasonsOf([...failures, ...more.failures])).not.toContain(misplaced);
 });
 
-/** The placeholders of unknown values: text, boolean, number, list, asset, archive, object. */
+/** The placeholders for unknown values: text, boolean, number, list, asset, archive, object. */
 test.each([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",

@@ -167,7 +167,7 @@ describe("a secret", () => {
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("is not in a conflict after a refresh, which shows the other URL without its query", async () => {
+  test("is not in the error about a conflict after a refresh, which hides the other URL's query", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
     const seen = await webhook.read(id, outs, inputs);

@@ -75,7 +75,7 @@ describe("a configuration", () => {
     expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
-  it("has documentation of each field and its default", () => {
+  it("is documented, with each field and its default", () => {
     const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];

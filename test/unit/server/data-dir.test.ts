@@ -12,7 +12,7 @@ import { DEAD, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
-it("creates a data folder and its parents for the owner only", async () => {
+it("creates a data folder and its parents, and lets only the owner access it", async () => {
   const dataDir = join(await makeFolder(), "state", "data");
   makeDataDir(dataDir);
   makeDataDir(dataDir);

@@ -228,7 +228,7 @@ test("a workspace whose last attempt timed out has one attempt at a time until i
   startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS });
   await untilRequests(target, 7);
   const [fifth = 0, sixth = 0, seventh = 0] = target.requests.slice(4).map(({ atMs }) => atMs);
-  // A request that reaches the target late shortens the pause after it.
+  // A request that reaches the target late shortens the measured pause after it.
   for (const pauseMs of [sixth - fifth, seventh - sixth]) expect(pauseMs).toBeGreaterThan(TIMEOUT_MS / 3);
   await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
   for (const end of held) end();

@@ -15,7 +15,7 @@ interface Awaited {
 const read = (...args: Parameters<typeof getApiChatWebhook>): Awaited =>
   getApiChatWebhook(...args) as unknown as Awaited;
 
-test("the function uses its arguments to find a registration, else the configuration, else the environment", async () => {
+test("the function uses its arguments first, then the configuration, then the environment", async () => {
   const { acme, args } = await startAcme();
   const { baseUrl, apiKey } = args;
   runtime.setConfig("apichat:baseUrl", "http://127.0.0.1:9/");

@@ -107,7 +107,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("is only recorded if the bot has a new host", async () => {
+  test("is recorded, and nothing is set, if only the bot's host is new", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botBaseUrl: "https://bots.example" });
     const { botUrl } = acme;
