@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Resolves the responder's conditional import to the sources: these tests need no build. */
+/** Resolves the responder's conditional import to the sources, so that these tests need no build. */
 const sources = { resolve: { alias: { "#hmac": `${root}provider/responder/hmac-node.ts` } } };
 
 const AFTER_FILE = [`${root}test/support/after-file.ts`];
@@ -18,8 +18,8 @@ const patience = (seconds: number) => ({
 });
 
 /**
- * A project whose files run concurrently with those of the others. They mostly wait for sockets, processes
- * and limits, so more workers than cores run faster.
+ * A project whose test files run concurrently with those of other projects. They mostly wait for sockets,
+ * processes and limits, so using more workers than cores is faster.
  */
 const project = (name: string, include: string | string[], seconds: number, more: object = {}, test = {}) =>
   ({
@@ -39,7 +39,7 @@ const project = (name: string, include: string | string[], seconds: number, more
 /** These tests replace modules, so each has its own worker. The other unit tests share workers. */
 const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/preflight.test.ts"];
 
-/** The slowest files, which start first, in this order: the cache of a new clone has no durations yet. */
+/** The slowest files, which start first, in this order, because a new clone's cache has no durations yet. */
 const LONGEST = [
   /test\/(guides\/(first-steps|fleet-ci|fleet-example)|package\/exports)\./,
   /test\/(package|engine|model|browser\/accessibility)/,
@@ -69,7 +69,7 @@ export default defineConfig({
         execArgv: ["--import", `${root}test/support/source-hooks.mjs`],
       }),
       project("unit-alone", ALONE, 60, sources),
-      // Simulated runs of the engine over the provider's own interface, without the engine.
+      // Simulated engine runs through the provider's own interface, without an engine.
       project("model", "model/**/*.test.ts", 60, sources),
       project("contract", "contract/{node,fetch,lambda,vectors}.test.ts", 60, sources),
       // These test dist/.
@@ -89,7 +89,7 @@ export default defineConfig({
         60,
         {
           resolve: { alias: { "#hmac": `${root}provider/responder/hmac-web.ts` } },
-          // `cf` false: else the properties that Cloudflare's edge adds to a request would be downloaded.
+          // Without `cf: false`, the properties that Cloudflare's edge adds to a request would be downloaded.
           plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
         },
         { setupFiles: [] },

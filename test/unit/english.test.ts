@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../support/pages.ts";
 
-/** Words of a translation, and what a native speaker of the field writes. */
+/** Words that read like a translation, and what native speakers in this field write instead. */
 const PATTERNS: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmend(s|ed|ing)?\b/i, "fix"],
   [/\bflaws?\b/i, "issue"],

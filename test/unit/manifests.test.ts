@@ -10,8 +10,8 @@ const readJson = (path: string): Json => JSON.parse(readPage(path).text) as Json
 type Json = { [name: string]: Json } & Json[];
 
 /**
- * Returns a function that validates a manifest, and returns its problems as field paths with the schema's
- * keywords.
+ * Returns a function that returns a manifest's problems, each as the path of a field and the keyword of the
+ * schema that it violates.
  */
 function problemsBy(schema: string): (manifest: Json) => string[] {
   const ajv = new Ajv({ allErrors: true, strictTypes: false });
@@ -49,7 +49,7 @@ describe("examples/docker-compose", () => {
     expect(composeProblems(compose())).toEqual([]);
   });
 
-  it("has a valid responder configuration, like the README of examples/docker", () => {
+  it("has a valid responder configuration, as does the README of examples/docker", () => {
     const { workspaces } = fileShape.parse(readJson("examples/docker-compose/responder.json"));
     expect(Object.keys(compose()["services"]!)).toContain(new URL(workspaces["acme"]!.forwardTo!).hostname);
     const [block = ""] = blocksOf(readPage("examples/docker/README.md"), "json");

@@ -66,12 +66,12 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s has a
   expect(broken).toEqual([]);
 });
 
-test.each(markdown)("no line of prose in %s exceeds 200 columns, so a diff shows the change", (path) => {
+test.each(markdown)("no line of prose in %s exceeds 200 columns, so a diff shows what changed", (path) => {
   const lines = withoutCode(readPage(path).text).split("\n");
   expect(lines.filter((line) => line.length > 200 && !/^\s*[|<]/.test(line))).toEqual([]);
 });
 
-test("no published text runs `npx apichat`, a name that anybody could publish", () => {
+test("no published text runs `npx apichat`, because anybody could publish a package of that name", () => {
   const search = ["grep", "-nE", "npx +(-y |--yes )?apichat", "--", ".", ":!test"];
   const { status, stdout } = spawnSync("git", search, { cwd: root, encoding: "utf8" });
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
@@ -97,7 +97,7 @@ test("docs/reference/support.md quotes the message that setup prints in a clone 
   expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
 
-test("the index of the Pulumi Registry shows the programs of the examples", () => {
+test("the index page for the Pulumi Registry shows the examples' programs", () => {
   const page = readPage("docs/_index.md");
   const programs = {
     typescript: "typescript/quickstart/index.ts",
@@ -127,7 +127,7 @@ test("the list of examples is complete", () =>
     examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
   ).toEqual([]));
 
-test("every rule of the vectors is on the page about endpoints", () => {
+test("every rule that the vectors use is on the page about endpoints", () => {
   const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/guide/endpoint.md").text) ?? [];
   const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -159,7 +159,7 @@ describe("blocks of the docs", async () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  test("the emulator accepts the messages of the page about endpoints", async () => {
+  test("the emulator accepts the messages on the page about endpoints", async () => {
     const page = readPage("docs/guide/endpoint.md");
     const { path, headers, body } = splitMessage(blocksOf(page, "http").join(""));
     const text = JSON.parse(body) as object;
@@ -175,7 +175,7 @@ describe("blocks of the docs", async () => {
     }
   });
 
-  test("the emulator accepts the requests of the control API", async () => {
+  test("the emulator accepts the documented requests to its control API", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
     const { emulator, acme } = await startAcme({ workspaces: [{ name: "acme", apiKey, registration }] });
     const { text } = readPage("docs/reference/emulator.md");
@@ -188,7 +188,7 @@ describe("blocks of the docs", async () => {
       const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
       expect(answer.ok, await answer.text()).toBe(true);
     }
-    // A change by hand: with a different key it would be somebody else's webhook.
+    // As if changed by hand: with a different key, it would be somebody else's webhook.
     expect(acme.registration).toMatchObject({
       webhook_url: expect.stringContaining("changed-by-hand") as string,
       webhook_verification_key: "our-key",

@@ -20,7 +20,7 @@ test("a repository is OWNER/NAME or its address on GitHub", () => {
     expect(() => parseRepository(text)).toThrow(`--repository: "${text}" is not a repository`);
 });
 
-test("a tag must be the version, and a release must name its repository", () => {
+test("a tag must match the version, and a release must name its repository", () => {
   checkTag("v1.2.3", "1.2.3", "acme/hooks");
   expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
     '"v1.2.4" does not match the version in package.json',
@@ -29,7 +29,7 @@ test("a tag must be the version, and a release must name its repository", () => 
   expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("also pass --repository OWNER/NAME");
 });
 
-test("stamp writes the repository into each file that names it, in place of the previous one", async () => {
+test("stamp replaces the repository in each file that names one", async () => {
   const folder = await makeFolder();
   const names = ["package.json", "schema/pulumi.yaml", "docs/guide/languages.md"];
   for (const name of names) await cp(join(root, name), join(folder, name));
@@ -69,7 +69,7 @@ async function pack(mtime: number, ...names: string[]): Promise<string> {
   return writeSums(out);
 }
 
-test("an archive has the same bytes whenever it is made and however its files are ordered", async () => {
+test("an archive has the same bytes, whenever it is made and however its files are ordered", async () => {
   const sums = await pack(1e9, "a.txt", "b/c.txt");
   expect(sums).toMatch(/^[0-9a-f]{64} {2}archive\.tar\.gz\n$/);
   expect(await pack(2e9, "b/c.txt", "a.txt")).toBe(sums);

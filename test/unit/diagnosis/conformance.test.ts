@@ -11,7 +11,7 @@ const verificationKey = "the-key-of-this-endpoint";
 const earlierKey = "the-key-that-it-had-before";
 const ACCEPTED = [verificationKey, earlierKey];
 
-/** The steps of an endpoint. Each broken endpoint does one of them differently. */
+/** The steps in which an endpoint handles a request. Each broken endpoint gets one of them wrong. */
 interface Steps {
   parameters: (request: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;
@@ -44,7 +44,7 @@ function answer(steps: Steps, request: Received): [status: number, body?: string
   return isHandshake && steps.isToken(hub_verify_token) ? [200, steps.challenge(hub_challenge)] : [401];
 }
 
-/** Checks an endpoint with these mistakes. */
+/** Returns the failed checks of an endpoint that makes these mistakes. */
 async function checkWith(mistakes: Partial<Steps>) {
   const { url } = await startServer((request, response) => {
     try {
@@ -57,7 +57,7 @@ async function checkWith(mistakes: Partial<Steps>) {
   return check(url);
 }
 
-/** Fails to read the parameters of some requests. */
+/** A mistake: fails to read the parameters of these requests. */
 const readUnless = (isUnreadable: (request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     if (isUnreadable(request)) throw new Error("not readable");
@@ -98,14 +98,14 @@ test("a late response is wrong, even with the right content", async () => {
 
 const base64Of = (raw: Buffer): string => createHmac("sha256", verificationKey).update(raw).digest("base64");
 
-test("if a plain delivery fails, every delivery gets its hint", async () => {
+test("if a plain delivery fails, every failed delivery gets the same hint", async () => {
   const failed = await checkWith({ isSigned: (signature, raw) => signature === `sha256=${base64Of(raw)}` });
   expect(failed.length).toBeGreaterThan(10);
   expect(new Set(failed.map(({ rule, hint }) => `${rule}: ${hint}`)).size).toBe(1);
 });
 
-test("an endpoint that fails on each form gets one hint for all of them", async () => {
-  // As FastAPI does without its package for forms.
+test("an endpoint that cannot read forms gets the same hint for every form", async () => {
+  // As FastAPI does if its package for reading forms is not installed.
   const failed = await checkWith(
     readUnless((one) => /^(form|multipart)$/.test(encodingOf(one)) && !one.body.startsWith("{")),
   );
@@ -138,7 +138,7 @@ const BAD_TOKENS = vectors.handshakes.filter(({ accepted, name }) => !accepted &
 const A_SIGNED_HANDSHAKE = "signed delivery with the fields of a handshake and a wrong token";
 const namesOf = (list: readonly { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** Accepts the token if the condition holds. */
+/** A mistake: accepts a token for which this condition holds. */
 const trustIf = (isTrusted: (token: unknown, request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     const given = RIGHT.parameters(request);
@@ -245,8 +245,8 @@ const WRONG: Mistake[] = [
 describe.each([
   ["unsafe", UNSAFE],
   ["wrong", WRONG],
-])("%s: an endpoint that", (result, mistakes) => {
-  test.each(mistakes)("%s fails the checks of that step alone", async (_, mistake, names) => {
+])("an endpoint is %s if it", (result, mistakes) => {
+  test.each(mistakes)("%s: only the checks for that mistake fail", async (_, mistake, names) => {
     const failed = await checkWith(mistake);
     expect(failed.map((one) => [one.result, one.name])).toEqual(names.map((name) => [result, name]));
     for (const { hint } of failed) expect(hint).toMatch(/\w/);
@@ -266,7 +266,7 @@ test("an endpoint that verifies reserialized JSON instead of the bytes is both w
   ]);
 });
 
-test("an endpoint that does not respond fails everywhere, and the report contains no key", async () => {
+test("an endpoint that does not respond fails every check, and the report contains no key", async () => {
   const { url } = await startServer((_, response) => response.destroy());
   const failed = await check(`${url}/?token=${verificationKey}`);
   expect(failed).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);

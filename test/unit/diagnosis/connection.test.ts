@@ -34,14 +34,14 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   ],
   ["unreachable", "closed_early", /before the answer/, () => answerBytes("HTTP/1.1 200 OK\r\ncontent-le")],
   ["unreachable", "not_http", /./, () => serve((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"))],
-])("a connection fails the rule %s with the cause %s", async (rule, cause, reason, start) => {
+])("a failed connection has the rule %s and the cause %s", async (rule, cause, reason, start) => {
   const diagnosis = await diagnoseFailure(await start(), { limitMs: 1500 });
   expect(diagnosis).toMatchObject({ cause, transcript: { rule } });
   expect(diagnosis.reason).toMatch(reason);
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
-test("for a silent port behind https, the hint names TLS", async () => {
+test("for an https URL with a silent port, the hint mentions TLS", async () => {
   const url = (await serve(() => undefined)).replace("http:", "https:");
   const hint: unknown = expect.stringContaining("does not speak TLS");
   expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
@@ -50,7 +50,7 @@ test("for a silent port behind https, the hint names TLS", async () => {
 const certificate = (name: string): string =>
   readFileSync(new URL(`../../fixtures/certificates/${name}`, import.meta.url), "utf8");
 
-/** An HTTPS server with one of the test certificates. */
+/** Starts an HTTPS server with one of the test certificates. */
 const startHttps = async (name: string): Promise<string> => {
   const tls = { key: certificate("server.key"), cert: certificate(`${name}.crt`) };
   return (await startServer(respond(404), { tls })).url;
@@ -96,11 +96,11 @@ describe("a TLS connection", () => {
     const diagnosis = await diagnoseFailure(await start());
     expect(diagnosis).toMatchObject({ cause, transcript: { rule: "tls" } });
     expect(diagnosis.reason).toMatch(reason);
-    // Node's own advice is for the developer of a Node program.
+    // Node's own advice is meant for developers of Node programs, not for our users.
     expect(JSON.stringify(diagnosis)).not.toMatch(/node\.js|--use-system-ca/i);
   });
 
-  test("with a valid certificate is not reported", async () => {
+  test("with a valid certificate is not reported as a problem", async () => {
     setDefaultCACertificates([...trusted, certificate("authority.crt")]);
     expect((await diagnoseFailure(await startHttps("good"))).cause).toBe("not_found");
   });
@@ -118,7 +118,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("is a warning for an unknown service, and accepted for a private service", async () => {
+  test("causes a warning for an unknown service, and is accepted for a private service", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);

@@ -10,11 +10,11 @@ import type { Answer, Received } from "../../support/http.js";
 import { readParts } from "../../support/openapi.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 
-/** Diagnoses an endpoint with the key of the tests. */
+/** Diagnoses an endpoint, using the tests' verification key. */
 export const diagnose = (url: string, more: Partial<DiagnoseOptions> = {}): Promise<HandshakeDiagnosis> =>
   diagnoseHandshake({ url, verificationKey: VERIFICATION_KEY, ...more });
 
-/** Returns the diagnosis of an endpoint that fails; the test fails if it passes. */
+/** Returns the diagnosis of a failing endpoint; the test fails if the endpoint passes. */
 export async function diagnoseFailure(
   url: string,
   more: Partial<DiagnoseOptions> = {},
@@ -30,7 +30,7 @@ export const respond =
   (_, response) =>
     void response.writeHead(status, headers).end(body);
 
-/** Checks the token, and responds with the result of `answer` for the challenge. */
+/** Checks the token, and responds with `make(challenge)`. */
 export const answerChallenge =
   (
     make: (challenge: string) => string,
@@ -43,10 +43,10 @@ export const answerChallenge =
     else response.writeHead(403).end("wrong token");
   };
 
-/** Passes every handshake with this token, as the responder does. */
+/** Passes every handshake that has this token, as the responder does. */
 export const answerHandshake = (key?: string): Answer => answerChallenge((challenge) => challenge, {}, key);
 
-/** Passes every handshake with any token. */
+/** Passes every handshake, whatever its token. */
 export const answerAnyToken: Answer = (request, response) =>
   response.end(parametersOf(request)["hub_challenge"]);
 

@@ -37,7 +37,7 @@ describe("a transcript", () => {
     }
   });
 
-  test("shows neither token nor challenge if they are echoed", async () => {
+  test("shows neither the token nor the challenge, even if the endpoint echoes them", async () => {
     const { url, requests } = await startServer((request, response) => {
       const { hub_verify_token = "", hub_challenge = "" } = parametersOf(request);
       const echo = `${hub_verify_token} ${Buffer.from(`a${hub_challenge}`).toString("base64url")}`;
@@ -48,7 +48,7 @@ describe("a transcript", () => {
     expect(diagnosis.reason).toContain("[redacted]");
   });
 
-  test("shows no part of a secret where the quote ends", async () => {
+  test("shows no part of a secret that the end of the quote cuts off", async () => {
     const key = "k".repeat(100) + "0123456789".repeat(10);
     const { url } = await startServer(respond(500, key.repeat(100)));
     const { transcript } = await diagnose(url, { verificationKey: key });

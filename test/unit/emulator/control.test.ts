@@ -24,7 +24,7 @@ const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
 describe("a wrong call gets a response that names the problem", () => {
-  test("a body that is not JSON or too large, or a wrong method", async () => {
+  test("a body that is too large or not JSON, or a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
     const json = { "content-type": "application/json; charset=utf-8" };
@@ -78,7 +78,7 @@ test("a workspace is created, changed and removed", async () => {
   expect(body).toMatchObject([{ name: "acme" }]);
 });
 
-test("a workspace gets and loses a registration, as if by somebody else, without a handshake", async () => {
+test("a registration is set and removed as if by somebody else, without a handshake", async () => {
   const { emulator, acme } = await startAcme();
   const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
   const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
@@ -100,7 +100,7 @@ test("a contact's message goes to bot_url, and an agent's reply is a signed deli
   const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
   expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
-  // Omits the fields that are equal in every reply.
+  // Omits the fields that are the same in every reply.
   const { message_type: _type, private: _private, ...short } = reply;
   const answered = await control(emulator, `POST ${acmePath}/replies`, short);
   expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
@@ -160,7 +160,7 @@ describe("secrets", () => {
   ])("are masked in %s, and shown only on request", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
-    // This call fails after a handshake and a request that are both echoed.
+    // This call fails, because the endpoint echoes the whole handshake instead of only its challenge.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
     const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));

@@ -9,7 +9,7 @@ import { CONTROL_ROUTES } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/** Items of the specification or the emulator with the same code and the same tests; the file explains the fields. */
+/** Items of the specification or the emulator that share code and tests; the YAML file explains the fields. */
 interface Entry {
   what: string[];
   schemas?: string[];
@@ -29,8 +29,8 @@ const covered = coverage.flatMap(({ what, schemas = [] }) =>
 const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
 /**
- * Lists every field of the generated JSON Schemas, such as `inbound attachments[].data_url`, without the
- * entries of lists themselves.
+ * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`, but not the
+ * entries of a list as such.
  */
 function listFields(): string[] {
   const paths = [...jsonSchemas.keys()].flatMap((file) =>

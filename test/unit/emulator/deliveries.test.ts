@@ -21,7 +21,7 @@ import {
 
 const message = outbound("Olá, é você? 👋", 42);
 
-test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
+test("a delivery is a POST to the registered URL, with the specified headers and its signature", async () => {
   const { acme, endpoint, deliveries } = await startScene();
   const record = await acme.deliver(message);
   const [delivery] = deliveries();
@@ -50,7 +50,7 @@ test("posts the message to the registered URL with the headers and the signature
   ]);
 });
 
-/** A message of each kind of section 2.4, with its kind in the control API. */
+/** A message of each kind in section 2.4, with the kind's name in the control API. */
 const kinds = [
   ["text", samples.OutboundText],
   ["image", samples.OutboundImage],
@@ -74,11 +74,11 @@ test.each(kinds)(
   },
 );
 
-/** The text as `JSON.stringify` writes it, and as `json_encode` of PHP 8 does. */
+/** The text as written by `JSON.stringify`, and by PHP 8's `json_encode`. */
 test.each<[Reading<"deliveryEncoding">, string]>([
   ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
   ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],
-])("deliveryEncoding %s signs its own encoding of accents", async (...row) => {
+])("deliveryEncoding %s decides how accents are encoded before the body is signed", async (...row) => {
   const [deliveryEncoding, written] = row;
   const { acme, deliveries } = await startScene({ deliveryEncoding });
   await acme.deliver({ ...outbound('é 👋 a/b "c" \\ \n\u0001 \u2028<&\'>'), conv_id: 9007199254740993n });
@@ -110,7 +110,7 @@ test.each<[Reading<"defaultAction">, unknown]>([
   expect(actions).toEqual([expected, expected, expected]);
 });
 
-test("a resend is a separate delivery with the same bytes and signature, even after a rotation", async () => {
+test("a resend is a separate delivery with the same bytes and signature, even after a key rotation", async () => {
   const { emulator, acme, deliveries } = await startScene({ deliveryEncoding: "php" });
   const sent = await acme.deliver(outbound("Olá/👋"));
   acme.change({ webhook_verification_key: "rotated-key" });

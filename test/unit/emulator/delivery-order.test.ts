@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import { answering, judge, outbound, startScene, waitForDeliveries } from "./harness.js";
 
-/** Two deliveries of one conversation; `release` completes the first. */
+/** Starts two deliveries in one conversation; `release` completes the first. */
 async function startTwo() {
   const held: ServerResponse[] = [];
   const scene = await startScene({}, (_, response) => {
@@ -41,7 +41,7 @@ describe("deliveries", () => {
     expect(await judge(deliveries()[1], "chave-é-nova")).toBe(200);
   });
 
-  test("are retried with doubled pauses and a time limit", async () => {
+  test("are retried after pauses that double, with a time limit for each attempt", async () => {
     const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
     const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
     const { verdict, attempts } = await acme.deliver(outbound("hello"));
@@ -55,7 +55,7 @@ describe("deliveries", () => {
   });
 });
 
-/** A workspace whose handshake failed, but which was registered anyway. */
+/** The handshake fails, but the webhook is registered anyway. */
 const unverified: EmulatorOptions = {
   flow: "silent",
   failedHandshake: "unverified",

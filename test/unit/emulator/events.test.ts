@@ -6,7 +6,7 @@ import { apiKey, outbound, set, startAcme, startEndpoint, startScene, verificati
 
 const reply = outbound("Olá", 42);
 
-/** Opens the live stream, and collects its text, and how it ended. */
+/** Opens the live stream; collects its text and how it ended. */
 async function openStream({ url }: Emulator, query = "") {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
@@ -25,7 +25,7 @@ async function openStream({ url }: Emulator, query = "") {
 }
 
 describe("the live stream", () => {
-  test("reports every numbered event as it happens", async () => {
+  test("reports each kind of record and of change as it happens", async () => {
     const { emulator, acme } = await startAcme();
     const stream = await openStream(emulator);
     expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
@@ -42,7 +42,7 @@ describe("the live stream", () => {
     expect(new Set(stream.types())).toEqual(new Set([...records, ...others]));
   });
 
-  test("masks secrets unless the request reveals them, and ends when the emulator closes", async () => {
+  test("masks secrets unless the request asks for them, and ends when the emulator closes", async () => {
     const { emulator, acme } = await startAcme();
     const streams = [await openStream(emulator), await openStream(emulator, "?reveal=true")] as const;
     await set(acme, (await startEndpoint()).url);
@@ -62,7 +62,7 @@ describe("the live stream", () => {
     socket.on("error", () => undefined);
     socket.pause();
     socket.write(`GET /_emulator/events HTTP/1.1\r\nHost: ${new URL(emulator.url).host}\r\n\r\n`);
-    // More than the limit and the buffers of sockets, because each message causes several events.
+    // Exceeds the limit plus the sockets' buffers, because each message causes several events.
     const text = "x".repeat(512 * 1024);
     for (let count = 0; count < 16; count += 1) await acme.deliver({ ...reply, text });
     socket.resume();

@@ -93,7 +93,7 @@ test.each([
   expect([changed(), emulator.requests[1]?.response]).toEqual([early, null]);
   expect((await answering).status).toBe(200);
   expect(changed()).toBe(true);
-  // A timer may be early by less than 1 ms.
+  // A timer may fire up to 1 ms early.
   expect(emulator.requests[1]?.durationMs).toBeGreaterThanOrEqual(199);
 });
 
@@ -179,7 +179,7 @@ describe("a fault of the handshake", () => {
   });
 });
 
-/** A delivery with a fault. */
+/** Sends one delivery, to which this fault applies. */
 async function deliverWithFault(fault: Fault, options: EmulatorOptions = {}) {
   const scene = await startScene(options);
   scene.emulator.injectFault({ operation: "delivery", fault });

@@ -14,7 +14,7 @@ import {
   type Scene,
 } from "./harness.js";
 
-/** The body of the first delivery of a scene. */
+/** Returns the body of a scene's first delivery. */
 const replyOf = async (scene: Scene): Promise<unknown> =>
   JSON.parse((await waitForDeliveries(scene, 1))[0]?.body ?? "");
 
@@ -31,7 +31,7 @@ test.each<[string, object, object]>([
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-test("a function receives the messages of a conversation one at a time, however long it takes", async () => {
+test("a flow function receives a conversation's messages one at a time, however long it takes", async () => {
   const asked: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const flow: Flow = async ({ message }) => {
@@ -52,7 +52,7 @@ test("a function receives the messages of a conversation one at a time, however 
 test.each<[string, Flow, RegExp]>([
   ["throws", () => Promise.reject(new Error("out of stock")), /^out of stock$/],
   [
-    "returns a reply of no kind",
+    "returns a reply of an unknown kind",
     () => [{ type: "fax" } as never],
     /must be text, image, audio, video or file/,
   ],

@@ -34,24 +34,24 @@ export const operations = {
   "send file": samples.InboundFileMessage,
 } as const;
 
-/** A message of an agent or a flow in a conversation. */
+/** A message from an agent or a flow, in this conversation. */
 export function outbound(content: string, conversation = 1): OutboundText {
   const addressed = { sender_id: "contact-1", conv_id: conversation };
   return { ...addressed, type: "text", message_type: "outgoing", private: false, text: content };
 }
 
-/** A message of a contact in a conversation. */
+/** A message from a contact, in this conversation. */
 export function inbound(content: string, conversation = 1): InboundTextMessage {
   const sender = { id: "contact-1", name: "Ana", type: "contact" } as const;
   const common = { message_type: "incoming", sender, conversation_id: conversation } as const;
   return { ...common, event: "message_created", content };
 }
 
-/** Matches the error of a wrong call whose message contains this text. */
+/** Matches the error for a wrong call, if the error's message contains this text. */
 export const refused = (message: string, code = "invalid_config"): unknown =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
-/** Starts a webhook URL on a real socket. By default it returns the challenge, in any encoding. */
+/** Serves a webhook URL on a real socket. By default it returns a handshake's challenge, whatever the encoding. */
 export async function startEndpoint(respond: Respond = answerAnyToken) {
   const { url, requests } = await startServer(respond);
   return { url: `${url}/webhook`, received: requests };
@@ -68,8 +68,8 @@ export async function startHeldEndpoint() {
 }
 
 /**
- * Starts an emulator with the workspace `acme`. At the end of the test all its responses must match
- * schema/openapi.json.
+ * Starts an emulator with the workspace `acme`. At the end of the test, all of the emulator's responses
+ * must match schema/openapi.json.
  */
 export async function startAcme(options: EmulatorOptions = {}) {
   const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey }], ...options });
@@ -98,9 +98,9 @@ export async function startScene(
     (isDelivery(exchange[0]) ? respond : answerAnyToken)(...exchange),
   );
   await set(acme, `${endpoint.url}?secret=${QUERY_VALUE}`);
-  /** The requests to the webhook URL, without handshakes. */
+  /** The requests to the webhook URL, except handshakes. */
   const deliveries = (): Received[] => endpoint.received.filter(isDelivery);
-  /** The texts of the complete deliveries. */
+  /** The texts of these deliveries. */
   const texts = (): string[] => deliveries().map(({ body }) => (JSON.parse(body) as { text: string }).text);
   return { emulator, acme, endpoint, deliveries, texts };
 }
@@ -121,7 +121,7 @@ export async function waitForDeliveries({ deliveries }: Scene, count: number): P
   return deliveries();
 }
 
-/** Returns the status of this package's own responder for a delivery, with the key of the registration. */
+/** Returns the status with which this package's own responder, using the registered key, answers a delivery. */
 export async function judge(delivery: Received | undefined, key = verificationKey): Promise<number> {
   const respond = createResponder({ verificationKeys: key, onDelivery: () => undefined });
   const { headers = {}, body = "" } = delivery ?? {};
@@ -164,7 +164,7 @@ export function addressOf({ baseUrl }: Workspace, action: string): string {
   return `${baseUrl}${baseUrl.includes("?") ? "&" : "?"}action=${action}`;
 }
 
-/** Calls set-webhook with an endpoint. */
+/** Calls set-webhook with an endpoint's URL. */
 export function set(workspace: Workspace, url: string, key = verificationKey): Promise<Answer> {
   return call(workspace, "set-webhook", { webhook_url: url, webhook_verification_key: key });
 }
@@ -185,14 +185,14 @@ export async function say(acme: Workspace, content: string, conversation = 1): P
   expect(await acme.send(inbound(content, conversation))).toMatchObject({ status: 200 });
 }
 
-/** A press of a button as a message of a contact. */
+/** A contact's message for the press of a button. */
 export const pressed = (title: string, payload: string): InboundMessage => ({
   ...inbound(title),
   event: "message_postback",
   submitted_values: [{ title, payload }],
 });
 
-/** All messages of a workspace's contacts, in order. */
+/** All messages from a workspace's contacts, in order. */
 export const received = ({ conversations }: Workspace): unknown[] =>
   conversations.flatMap(({ messages }) =>
     messages.filter(({ from }) => from === "contact").map(({ body }) => body),
@@ -200,7 +200,7 @@ export const received = ({ conversations }: Workspace): unknown[] =>
 
 /** Every route of the control API, such as `GET /_emulator/workspaces/{name}`. */
 export const CONTROL_ROUTES = createApi({} as EmulatorState)
-  // Middleware handles every method.
+  // Routes for all methods are middleware.
   .routes.filter(({ method }) => method !== "ALL")
   .map(({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`);
 

@@ -105,7 +105,7 @@ const from = (id: string, content: string, conversation = 42): InboundMessage =>
 };
 
 describe("conversations", () => {
-  test("are identified by workspace, contact and conversation id, in the order of their first message", async () => {
+  test("are identified by workspace, contact and conversation id, and sorted by their first message", async () => {
     const { emulator, acme } = await startSilent();
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
     const [first, last] = [from("u-1", "a"), from("u-1", "d")];
@@ -123,7 +123,7 @@ describe("conversations", () => {
     expect(new Set([...acme.conversations, ...globex.conversations].map(({ id }) => id)).size).toBe(4);
   });
 
-  test("keep the last name of the contact", async () => {
+  test("keep the contact's most recent name that is not empty", async () => {
     const { acme } = await startSilent();
     for (const name of ["Ana", "Ana Maria", ""])
       await sendTo(acme, { ...text, sender: { ...text.sender, name } });
@@ -131,7 +131,7 @@ describe("conversations", () => {
   });
 });
 
-test("send throws unavailable if there is no response, and the error contains no key", async () => {
+test("send throws an unavailable error if there is no response, and the error contains no key", async () => {
   const { emulator, acme } = await startSilent();
   emulator.injectFault({ operation: "message", fault: "close-before" });
   const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);

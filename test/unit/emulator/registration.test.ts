@@ -21,7 +21,7 @@ const emptyConfiguration = {
 };
 
 describe("set-webhook", () => {
-  test("returns the whole configuration, which get-webhook then returns", async () => {
+  test("returns the whole configuration, and get-webhook then returns the same", async () => {
     const { acme } = await startAcme();
     const { url } = await startEndpoint();
     const data = {

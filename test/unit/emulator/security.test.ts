@@ -122,7 +122,7 @@ describe("the token", () => {
     await expect(startEmulator({ host })).rejects.toThrow(refused(host));
   });
 
-  test("protects an emulator that listens on all interfaces, but not the service's own interfaces", async () => {
+  test("protects the control API, but not the emulated service, if the emulator listens on all addresses", async () => {
     const { emulator } = await startAcme({ host: "0.0.0.0", token });
     const host = `emulator.internal:${new URL(emulator.url).port}`;
     const authorization = `Bearer ${token}`;

@@ -67,8 +67,8 @@ test.each([
     "workspaces:\n  - name: a\n    apiKeyEnv: SEED_s3cr3t\n",
     ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is unset",
   ],
-  ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
-])("a seed file with %s is rejected; the error has line and field but no values", async (...row) => {
+  ["invalid YAML", "workspaces: [s3cr3t\n", ":2:1: "],
+])("a seed file with %s is rejected; the error has the line and the field, but no values", async (...row) => {
   const [, content, problem] = row;
   const path = await write(content);
   const failure: unknown = await readSeed(path).catch((error: unknown) => error);

@@ -71,7 +71,7 @@ test("waitForHandshake returns the handshake, whatever its verdict", async () =>
   expect(await emulator.waitForHandshake({ response: { status: 403 } })).toBe(acme.handshakes[0]);
 });
 
-test("waitForMessage returns a message of either direction, by its content", async () => {
+test("waitForMessage finds a message in either direction by its content", async () => {
   const { emulator, acme } = await startScene({ flow: "echo" });
   await acme.send(inbound("hello"));
   expect(await emulator.waitForMessage({ body: { content: "hello" } })).toMatchObject({ from: "contact" });

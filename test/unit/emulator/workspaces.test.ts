@@ -31,7 +31,7 @@ test.each<[object, string]>([
   [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
   [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
   [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
-])("startEmulator rejects %j, and names the problem without the API key", async (options, named) => {
+])("startEmulator rejects %j, and names the problem but not the API key", async (options, named) => {
   const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
   expect(failure).toEqual(refused(named));
   expect(String(failure)).not.toContain(apiKey);
@@ -56,7 +56,7 @@ test("close ends idle connections, waiting calls and handshakes in progress, and
   expect(globex.registration).toBeUndefined();
 });
 
-test("removeWorkspace removes address and bot, so the name and bot code can be reused", async () => {
+test("removeWorkspace removes the address and the bot, so the name and bot code can be reused", async () => {
   const { emulator, acme } = await startSilent();
   const { botUrl, botCode } = acme;
   emulator.removeWorkspace("acme");
@@ -87,7 +87,7 @@ describe("change", () => {
     expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
   });
 
-  test("selects the last function again with the flow custom", async () => {
+  test('selects the last flow function again if flow is "custom"', async () => {
     const { emulator, acme } = await startAcme({ flow: () => [] });
     const { flow } = acme;
     acme.change({ flow: "echo" });

@@ -18,7 +18,7 @@ const FAILURE: Failure = {
   attempts: 1,
 };
 
-test("an error is data, and its message is the text of that data for a program", () => {
+test("an error serializes to its data, and its message is that data rendered for a program", () => {
   const cause = new Error("cut off");
   const { code, summary, ...details } = FAILURE;
   const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
@@ -28,7 +28,7 @@ test("an error is data, and its message is the text of that data for a program",
 });
 
 describe("the text", () => {
-  test("escapes control characters and line breaks of the service's text", () => {
+  test("escapes control characters and line breaks in the service's text", () => {
     const said = "failed\u001b[31m\u009b2J\nacme: forged\u2028";
     const text = renderFailure({
       ...FAILURE,
@@ -43,7 +43,7 @@ describe("the text", () => {
     expect(text).toContain("failed\\u001b[31m\\u009b2J\\u000aacme: forged\\u2028");
   });
 
-  test("has subject, summary and problems, then a sentence for each hint, then the details", () => {
+  test("contains the subject, the summary and the problems, then a sentence for each hint, then the details", () => {
     const text = renderFailure({
       ...FAILURE,
       subject: "acme",

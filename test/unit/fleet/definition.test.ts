@@ -61,15 +61,15 @@ test("all problems of a definition are reported at once, before its list is read
 });
 
 test.each([
-  ["nothing", undefined, /^is missing; must be an object$/],
+  ["being undefined", undefined, /^is missing; must be an object$/],
   ["a rotation twice", definitionOf({ rotations: ["a", "a"] }), /^rotations/],
-  ["no workspace", definitionOf({ workspaces: [] }), /^workspaces: must have at least one entry$/],
+  ["an empty list", definitionOf({ workspaces: [] }), /^workspaces: must have at least one entry$/],
   [
     "workspaces as an object",
     definitionOf({ workspaces: {} }),
     /^workspaces: must be a list or the path of a file/,
   ],
-  ["no list", definitionOf({ workspaces: "/none.yaml" }), /^\/none\.yaml: cannot be read \(ENOENT\)/],
+  ["a missing list", definitionOf({ workspaces: "/none.yaml" }), /^\/none\.yaml: cannot be read \(ENOENT\)/],
   ["a misplaced secret", definitionOf({ secretsProvider: [SECRET] }), /^secretsProvider: must be a string/],
 ])("a definition is rejected for %s", async (_, definition, problem) => {
   expect(await problemsOf(definition)).toEqual([expect.stringMatching(problem)]);

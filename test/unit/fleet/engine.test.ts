@@ -24,7 +24,7 @@ beforeEach(async () => {
 const standIn = (script: string): Promise<void> =>
   writeFile(join(folder, "pulumi"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 
-/** Writes a `pulumi` whose `up` runs this script, and whose states have these pending operations. */
+/** Writes a `pulumi` whose `up` runs this script, and whose states contain these pending operations. */
 const answer = (up: string, operations = "[]", first = ":"): Promise<void> =>
   standIn(
     `${first}; case $1 in up) ${up};; stack) echo '{"deployment":{"pending_operations":${operations}}}';; esac`,
@@ -53,16 +53,16 @@ it("creates a stack with the definition's secrets provider", async () => {
 });
 
 it.each([
-  ["no change of a stack without random keys", stringKeyWebhook, {}, "true"],
-  ["each change of a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["each change if the environment says so", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
-])("writes checkpoints for %s", async (_, webhook, environment, skipped) => {
+  ["no checkpoints for a stack without random keys", stringKeyWebhook, {}, "true"],
+  ["checkpoints for a stack with a random key", randomKeyWebhook, {}, "false"],
+  ["checkpoints if the environment says so", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
+])("writes %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
   expect(await readFile(join(folder, "skipped"), "utf8")).toBe(skipped);
 });
 
-it("shows no API key that the engine prints", async () => {
+it("redacts an API key that the engine prints", async () => {
   await standIn("echo 'error: the-api-key?' >&2; exit 1");
   const failures = [{ stack: "test-0-of-1", message: "[redacted]?" }];
   expect(await (await openEngine())("up")).toMatchObject({ outcome: "failed", failures });
@@ -79,7 +79,7 @@ it("rejects destroy after a killed up, until an up has adopted the created webho
   await answer("exit 0");
   await run("up");
   expect(await run("destroy")).toMatchObject({ outcome: "done" });
-  // On a different machine only the state records it.
+  // On a different machine, only the state records the killed up.
   await answer("exit 0", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]');
   expect((await run("destroy")).failures[0]?.message).toMatch(/while it created acme, .* run up first/);
 });
@@ -88,17 +88,17 @@ it.each<[string, Partial<PulumiEnd>, RegExp]>([
   ["a lock", { errors: "error: [409] Conflict" }, /^another run .*pulumi cancel --cwd \S+ --stack s1$/],
   ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
   ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
-  ["an empty file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
-  ["the exit code alone", {}, /^pulumi exited with code 1$/],
-])("names %s as the reason for a command's failure", (_, end, message) => {
+  ["an empty state file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
+  ["the exit code if there is nothing else", {}, /^pulumi exited with code 1$/],
+])("the error for a failed command shows %s", (_, end, message) => {
   const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
   expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
 });
 
 it.each([
-  ["a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
-  ["no stack without checkpoints", stringKeyWebhook, ""],
-])("removes a killed run's pending creates, after an up adopts them, from %s", async (_, webhook, calls) => {
+  ["removes the pending creates of a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
+  ["does not look for pending creates in a stack without checkpoints", stringKeyWebhook, ""],
+])("after an up adopts a killed run's webhooks, %s", async (_, webhook, calls) => {
   const note = `echo "$1" >> ${folder}/calls`;
   await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
   expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });

@@ -4,7 +4,7 @@ import { formatReport } from "../../../provider/pulumi/provider-process.ts";
 import { createRedactor } from "../../../provider/lib/redact.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
 
-/** Reads the events of a command. Returns the events reported meanwhile, and the result. */
+/** Reads a command's engine events. Returns the result, and the stack events that were reported. */
 function read(...events: object[]) {
   const came: StackEvent[] = [];
   const redact = createRedactor(["the-api-key"]);
@@ -38,7 +38,7 @@ test.each([
   ["changed", [url], [url]],
   ["taken-over", [url, key], [url, { ...key, expected: "[secret]", actual: "[secret]" }]],
   ["gone", undefined, []],
-])("a webhook that is %s in a refresh is reported once, with its drift", (kind, drift, properties) => {
+])("a webhook that a refresh finds %s is reported once, with its drift", (kind, drift, properties) => {
   const now = drift ? { ...acme, outputs: { ...acme.outputs, drift } } : null;
   const change = now ? "update" : "create";
   const { webhooks, came } = read(
@@ -99,7 +99,7 @@ test.each([
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });
 
-test("each printed line is a note, and a line of the provider names its workspace", () => {
+test("each printed line becomes a note; a note about a webhook names its workspace", () => {
   const { came } = read(
     diagnostic("warning", "the key is short\n\nuse a longer one\n", urnOf("acme")),
     diagnostic("info", "of nobody"),

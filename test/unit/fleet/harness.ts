@@ -15,7 +15,7 @@ import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-/** Declares the webhook of an entry unchanged, with this key. */
+/** Declares an entry's webhook as it is listed, with this key. */
 export const webhookWith =
   (webhookVerificationKey: WebhookArguments["webhookVerificationKey"]): FleetDefinition["webhook"] =>
   ({ baseUrl, apiKey, webhookUrl = "https://chat.example/" }) => ({
@@ -38,7 +38,7 @@ export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace
     ...fields,
   }));
 
-/** Replaces one task of one stack in the fake. */
+/** Decides what the fake engine reports for one stack's tasks. */
 export type Script = (task: StackTask) => Partial<StackReport> | Promise<Partial<StackReport>>;
 
 export const botUrlOf = (workspace: string): string => `https://bots.example/api/apichat/${workspace}`;
@@ -46,7 +46,7 @@ export const botUrlOf = (workspace: string): string => `https://bots.example/api
 export const botUrlsOf = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, botUrlOf(name)]));
 
-/** A fake engine: stores the workspaces of each stack, and reports what the engine would. */
+/** A fake engine: stores the workspaces of each stack, and reports what a real engine would. */
 class FakeEngine implements Pick<
   Engine,
   "run" | "listStacks" | "readOutputs" | "writeOutputs" | "removeStack" | "apiKey"
@@ -152,7 +152,7 @@ export async function openTestFleet(
   };
 }
 
-/** Opens a fleet with these workspaces deployed, and an empty list of tasks. */
+/** Opens a fleet that has deployed these workspaces, and empties the engine's list of tasks. */
 export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
   const fleet = await openTestFleet({ workspaces: listOf(names) });
   expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
@@ -181,7 +181,7 @@ export const untilStopped: Script = async ({ signal }) => {
   return { outcome: "stopped" };
 };
 
-/** The result of a preview with refresh after somebody changed the URL. */
+/** The drift that a preview with refresh finds after somebody has changed the URL. */
 export const CHANGED: Drift = {
   kind: "changed",
   properties: [{ property: "webhookUrl", expected: "https://chat.example/", actual: "https://a.example/" }],

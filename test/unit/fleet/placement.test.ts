@@ -3,7 +3,7 @@ import { countInName, indexStackName, stackName, stackOf } from "../../../provid
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
-// Frozen: a change would delete the live webhooks of every existing fleet.
+// Frozen: if these numbers changed, the live webhooks of existing fleets would be deleted.
 test.each([
   ["acme", 0, 1, 7, 833],
   ["globex", 0, 0, 4, 740],
@@ -17,7 +17,7 @@ test.each([
   expect([1, 4, 20, 999].map((count) => stackOf(name, count))).toEqual([of1, of4, of20, of999]);
 });
 
-test("30 stacks are filled evenly, and one more stack moves only the workspaces that it gets", () => {
+test("30 stacks are filled evenly, and a 31st stack moves only the workspaces that it receives", () => {
   const sizes = [...Map.groupBy(NAMES, (name) => stackOf(name, 30)).values()].map(({ length }) => length);
   expect(sizes).toHaveLength(30);
   // 100 each, plus or minus a third.
@@ -26,7 +26,7 @@ test("30 stacks are filled evenly, and one more stack moves only the workspaces 
   expect(new Set(moved.map((name) => stackOf(name, 31)))).toEqual(new Set([30]));
 });
 
-test("a stack's name contains index and count, sorts by index, and yields its count again", () => {
+test("a stack's name contains its index and the count, sorts by index, and the count can be read back from it", () => {
   expect(stackName("production", 7, 20)).toBe("production-07-of-20");
   const names = Array.from({ length: 101 }, (_, index) => stackName("production", index, 101));
   expect(names.toSorted()).toEqual(names);

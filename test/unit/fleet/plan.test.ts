@@ -41,7 +41,7 @@ describe("a plan, on a fake engine", () => {
     expect([engine.backend, engine.indexes]).toEqual(written);
   });
 
-  it("rejects more removals than an up allows, including workspaces that only a stack contains", async () => {
+  it("rejects more removals than an up allows, counting workspaces that are only in a stack", async () => {
     const before = await openDeployed();
     before.engine.indexes.splice(0);
     const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
@@ -50,7 +50,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports an index stack that is missing or lists a workspace of no stack", async () => {
+  it("reports an index stack that is missing, or lists a workspace that no stack contains", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
@@ -69,7 +69,7 @@ describe("a plan, on a fake engine", () => {
 });
 
 describe("a plan, on the emulator", () => {
-  it("fails if the key is rejected, as up would, and reports each workspace", async () => {
+  it("fails, as up would, if the key is rejected, and reports each workspace", async () => {
     const workspaces = [{ name: "acme", apiKey: API_KEY }];
     const { context, onEvent, events } = await openOn({ workspaces }, { apiKey: "another-key" });
     const plan = await planFleet(context, { onEvent });
@@ -82,7 +82,7 @@ describe("a plan, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops after too many rejected keys, and queries nothing if it was interrupted", async () => {
+  it("stops after too many rejected keys, and queries nothing if it was interrupted before", async () => {
     const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
     const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
@@ -97,7 +97,7 @@ describe("a plan, on the emulator", () => {
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],
-  ])("recognises our URL with %s in its query, which a report hides", async (_, query, expected) => {
+  ])("compares our URL with its query, although reports hide it: %s", async (_, query, expected) => {
     const registration = { webhook_url: OURS + query, webhook_verification_key: "a-verification-key" };
     const workspaces = [{ name: "acme", apiKey: API_KEY, registration }];
     const { context } = await openOn({ workspaces }, { webhookUrl: `${OURS}?token=0123456789` });

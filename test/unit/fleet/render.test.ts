@@ -37,7 +37,7 @@ After fixing this, continue with: node fleet.ts up
 `);
   });
 
-  test("has one row per invalid argument, with its workspaces", () => {
+  test("has one row for each problem with an argument, and names the workspaces that have it", () => {
     const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
       const problems = [{ field: "apiKey", text }];
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
@@ -92,7 +92,7 @@ WAVE  OUTCOME   STACKS
 const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "get-webhook" }).toJSON();
 
 describe("a plan", () => {
-  test("shows each stack, existing registrations of new webhooks, and workspaces that left the list", () => {
+  test("shows each stack, what is registered where webhooks will be created, and workspaces that left the list", () => {
     expect(render(fleetPlan())).toBe(`Fleet production, plan: done in 12.3 s
 
 STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  FAILED  SECONDS
@@ -132,7 +132,7 @@ describe("the report of a watch", () => {
     { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
     { property: "webhookVerificationKey", expected: "[secret]", actual: "[secret]" },
   ];
-  test("names workspace, property, both values and the repair", () => {
+  test("names the workspace, the property, both values and the repair", () => {
     const kinds = ["gone", "not-deployed", "to-be-removed"] as const;
     const workspaces = [
       { ...place, kind: "changed" as const, properties },

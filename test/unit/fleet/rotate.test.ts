@@ -31,7 +31,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("reports a string key that does not change, before it changes a second stack", async () => {
+  it("reports a string key that does not change, before a second stack is changed", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);
@@ -44,7 +44,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const interrupt = new AbortController();
     let ended = 0;
     const onEvent = ({ type }: FleetEvent): void => {
-      // The up of the first wave, then its verification.
+      // The first two are the up of the first wave, and its verification.
       if (type === "stack-ended" && (ended += 1) === 2) interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });

@@ -126,7 +126,7 @@ it.each([
 });
 
 describe("workspaces that leave the list", () => {
-  it("are removed, as many as allowed", async () => {
+  it("are removed, up to the allowed number", async () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(23));
     expect(await upFleet(context, { maxRemovals: 23 })).toMatchObject({ outcome: "done" });
     expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(NAMES.slice(23)));

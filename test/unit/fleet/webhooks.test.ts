@@ -38,29 +38,29 @@ const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyW
 const withKey = (webhookVerificationKey: unknown) => withArguments({ webhookVerificationKey });
 
 test.each([
-  ["nothing", () => undefined, /it must return a plain object/],
+  ["undefined", () => undefined, /it must return a plain object/],
   ["a promise", () => Promise.resolve({}), /it must return a plain object, not a promise/],
-  ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
-  ["no key", withKey(undefined), /webhookVerificationKey must be a string/],
-  ["its own rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must not be set/],
+  ["a missing URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
+  ["a missing key", withKey(undefined), /webhookVerificationKey must be a string/],
+  ["a rotation", withKey({ rotation: "2026-12" }), /webhookVerificationKey\.rotation must not be set/],
   [
-    "a promise within",
+    "arguments that contain a promise",
     withKey({ derivedFrom: Promise.resolve("seed") }),
     /webhookVerificationKey must have plain values only/,
   ],
   [
-    "an error",
+    "a thrown error",
     ({ apiKey }: { apiKey?: string }) => {
       throw new Error(`no such table, asked with ${apiKey}`);
     },
     /it threw: no such table, asked with \[redacted\]/,
   ],
-])("%s is rejected with the workspace's name, before any engine starts", async (_, given, message) => {
+])("%s from `webhook` is rejected with the workspace's name", async (_, given, message) => {
   const { code, message: text } = await failureOf(call(given));
   expect(code).toBe("invalid_config");
   expect(text).toMatch(message);
   expect(text).toMatch(/^webhook: for \w+, /);
   expect(text).not.toContain(API_KEY);
-  // The same mistake affects every workspace, and only a few are listed.
+  // The same mistake affects every workspace, but only a few are listed.
   expect(text.split("\n")).toHaveLength(6);
 });

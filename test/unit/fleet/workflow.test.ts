@@ -55,7 +55,7 @@ beforeEach(async () => void (folder = await makeFolder()));
 const standIn = (command: string, script: string): Promise<void> =>
   writeFile(join(folder, command), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
 
-/** Runs a script in a folder with the stand-ins. */
+/** Runs a script in the test's folder, with the stand-ins first in PATH. */
 const runHere = (script: string | undefined, environment: Record<string, string>): Promise<StepEnd> =>
   runStep(script ?? "exit 99", folder, { PATH: folder + delimiter + process.env["PATH"], ...environment });
 
@@ -64,14 +64,14 @@ const runWatchStep = (name: string): Promise<StepEnd> =>
 
 const readHere = (file: string): Promise<string> => readFile(join(folder, file), "utf8");
 
-/** Makes gh record its calls, and list one open issue, or none. */
+/** Replaces gh: records its calls, and lists this open issue (none if empty). */
 const recordCalls = (issue: string): Promise<void> =>
   standIn("gh", `echo "$@" >> calls; if [ "$2" = list ]; then printf '%s' '${issue}'; fi`);
 
 it.each([
   ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
   ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
-])("a shard passes %s on, and its rotation as one argument", async (COMMAND, ROTATION, words) => {
+])("a shard's step passes on %s, and the rotation as one argument", async (COMMAND, ROTATION, words) => {
   await standIn("node", `printf '%s\\n' "$@" > words`);
   expect(await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" })).toMatchObject({ exitCode: 0 });
   const rest = ["--shard", "1/4", "--markdown-file", join(folder, ".summary")];
@@ -79,7 +79,7 @@ it.each([
 });
 
 describe("the watch's steps in bash, with a fake node and a fake gh", () => {
-  it.each([0, 1, 2, 137])("show the report, and fail only if the command failed: %i", async (code) => {
+  it.each([0, 1, 2, 137])("show the report, and fail only if the command failed: code %i", async (code) => {
     await standIn("node", `echo the report > drift.md; exit ${code}`);
     const outputs = { code: String(code) };
     const exitCode = code === 1 ? 0 : code;

@@ -23,7 +23,7 @@ const webhookOf = (name: string, properties: object) => ({
 });
 const hidden = (value: unknown) => ({ "fn::secret": value });
 
-test("a workspace becomes a webhook and its key, and each secret is a variable", () => {
+test("a workspace becomes a webhook and its key, and each secret becomes a variable", () => {
   const derived = { derivedFrom: SEED, rotations: ["r2", "r1"] };
   const program = toYaml(
     Object.entries({

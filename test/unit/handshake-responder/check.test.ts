@@ -13,7 +13,7 @@ const run = isolateRuns();
 const check = (more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<CheckResult<ProcessInputs>> =>
   new ResponderLifecycle().check(olds, argsOf(more));
 
-/** Returns the inputs as check returns them. Throws if it rejects them. */
+/** Returns the inputs as check returns them. Throws if check rejects them. */
 async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
   const { inputs, failures } = await check(more, olds);
   expect(failures).toEqual([]);
@@ -46,11 +46,11 @@ test.each([
   acme({ path: "/größe/~a" }),
   acme({ verificationKeys: [KEY, OTHER_KEY] }),
   { workspaces: { acme: { verificationKeys: KEY } } },
-  // A value that a preview does not know.
+  // Values that a preview does not know.
   acme({ verificationKeys: UNKNOWN }),
   acme({ verificationKeys: [KEY, UNKNOWN] }),
   acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-  // Two workspaces may share a path, which is not known yet.
+  // The default path, /healthz, would be taken, but this path is not known yet.
   { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
   { workspaces: { acme: UNKNOWN } },
   { workspaces: UNKNOWN },
@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays the same if the resource (with an alias) or the stack is renamed, unless the program sets it", async () => {
+  test("survives renaming the resource (with an alias) or the stack, unless the program had set it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -133,7 +133,7 @@ test("on CI, publicUrl is required", async () => {
   }
 });
 
-// The rules of the process's configuration are tested with its schema (test/unit/server/config.test.ts).
+// The rules for the process's configuration are tested with its schema (test/unit/server/config.test.ts).
 test.each<[Values, reason: RegExp]>([
   [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
   [
@@ -152,7 +152,7 @@ test.each<[Values, reason: RegExp]>([
   expect(failure.reason).toMatch(reason);
   expect(failure.reason).not.toContain("secret-value");
   expect(failure.reason).not.toContain(KEY);
-  // The engine prints the value of a named property, which may contain a secret here.
+  // If a failure named its property, the engine would print the value, which may contain a secret here.
   expect(failure.property).toBe("");
 });
 

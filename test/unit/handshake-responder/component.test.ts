@@ -4,10 +4,10 @@ import { ApiChatError, HandshakeResponder, type HandshakeResponderArgs } from ".
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
-/** The registered resources, by type. */
+/** The inputs of the registered resources, by type. */
 const registered = new Map<string, Record<string, unknown>>();
 const ADDRESS = "127.0.0.1:4567";
-/** The id of the process, which the engine or a user's mocks return. */
+/** The process's id, as the engine or a user's mocks return it. */
 let id = ADDRESS;
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ test("each workspace has a URL, with the port from the id", async () => {
   expect(await pulumi.isSecret(responder.urls)).toBe(false);
   expect(await valueOf(responder.port)).toBe(4567);
   expect(await valueOf(responder.pid)).toBe(42);
-  // The component's own inputs would contain the keys unencrypted.
+  // If the component had inputs of its own, they would contain the keys unencrypted.
   expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
   expect(childInputs()).toMatchObject({
     name: "chat",
@@ -75,7 +75,7 @@ test("each workspace has a URL, with the port from the id", async () => {
   });
 });
 
-test("the workspaces have URLs that depend on the process, so webhooks are created after it", async () => {
+test("the workspaces' URLs depend on the process, so webhooks are created after it", async () => {
   const { urls } = new HandshakeResponder("chat", {
     publicUrl: "https://tunnel.example",
     workspaces: { acme: { verificationKeys: KEY } },
@@ -98,13 +98,13 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
     "https://tunnel.example/a/acme",
     "http://127.0.0.1:4567/healthz",
   ],
-])("URLs have the address from %j", async (more, url, healthUrl) => {
+])("the URLs contain the address from %j", async (more, url, healthUrl) => {
   const responder = new HandshakeResponder("chat", { workspaces, ...more });
   expect(await valueOf(responder.urls.acme)).toBe(url);
   expect(await valueOf(responder.healthUrl)).toBe(healthUrl);
 });
 
-test("arguments that resolve to undefined, as config.getSecret returns them, count as absent", async () => {
+test("arguments that resolve to undefined, as results of config.getSecret may, count as absent", async () => {
   const absent = pulumi.secret(undefined);
   const more = { derivedFrom: absent, rotations: absent, host: absent, port: absent, publicUrl: absent };
   const acme = { verificationKeys: KEY, path: absent, subject: absent, forwardTo: absent };
@@ -121,7 +121,7 @@ test.each<[string, Partial<HandshakeResponderArgs>]>([
   expect(await pulumi.isSecret(urls)).toBe(true);
 });
 
-test("a mock whose id is not an address yields port 0, unless the program sets one", async () => {
+test("if a mock's id is not an address, the port is 0, unless the program sets one", async () => {
   id = "chat-id";
   const any = new HandshakeResponder("any", { workspaces });
   expect(await valueOf(any.urls)).toEqual({ acme: "http://127.0.0.1:0/acme" });

@@ -12,7 +12,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-/** The error on Windows for a file that another process has open. */
+/** Makes renames fail as they do on Windows while another process has the file open. */
 function rejectRenames(times: number): void {
   const rename = vi.spyOn(fs, "rename");
   for (let i = 0; i < times; i++)
@@ -20,14 +20,14 @@ function rejectRenames(times: number): void {
   syncBuiltinESMExports();
 }
 
-test("on Windows, waits until an open file can be replaced", async () => {
+test("on Windows, a write waits until an open file can be replaced", async () => {
   vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   rejectRenames(2);
   await writePrivateFile(join(folder, "a"), "new");
   expect(await readFile(join(folder, "a"), "utf8")).toBe("new");
 });
 
-test("elsewhere, a failed rename is an immediate error and leaves no file", async () => {
+test("on other systems, a failed rename is an immediate error and leaves no file", async () => {
   rejectRenames(1);
   await expect(writePrivateFile(join(folder, "b"), "new")).rejects.toMatchObject({ code: "EPERM" });
   expect((await readdir(folder)).filter((name) => name.startsWith("b"))).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KeyedQueue } from "../../../provider/lib/keyed-queue.js";
 
-test("continues after a failed task, and becomes idle", async () => {
+test("a queue continues after a failed task, and becomes idle", async () => {
   const queue = new KeyedQueue<number>();
   const added: Promise<unknown>[] = [];
   const failed = queue.run(1, () => {

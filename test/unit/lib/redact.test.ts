@@ -8,8 +8,8 @@ const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 const redact = (text: string, ...secrets: string[]): string => createRedactor(secrets)(text);
 
 /**
- * Returns the CPU time of this thread in milliseconds, which excludes other load on the machine. At least 10,
- * because the clock has steps.
+ * Returns the CPU time that the work takes, in milliseconds; it excludes other load on the machine.
+ * Returns at least 10, because the clock is coarse.
  */
 function cpuMsOf(work: () => unknown): number {
   const before = process.threadCpuUsage();
@@ -21,22 +21,22 @@ function cpuMsOf(work: () => unknown): number {
 test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);
   expect(findSecrets(clean, [KEY])).toEqual([]);
-  // In a longer base64 text, the characters around it stay.
+  // In a longer base64 text, the characters around the secret stay.
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
 const LONG = randomBytes(500).toString("base64url");
 
 test.each<[string, string, string[], string]>([
-  ["a different text, which is unchanged", "nothing here", ["", "secret"], "nothing here"],
-  ["a text without secrets", "nothing here", [], "nothing here"],
-  ["an empty text", "", ["secret"], ""],
+  ["nothing in a text that contains none of the secrets", "nothing here", ["", "secret"], "nothing here"],
+  ["nothing if there are no secrets", "nothing here", [], "nothing here"],
+  ["nothing in an empty text", "", ["secret"], ""],
   ["two secrets with a common prefix", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
   ["secrets that overlap", "abcdef", ["abcd", "cdef"], "[redacted]"],
   ["a secret at both ends", "secret and secret", ["secret"], "[redacted] and [redacted]"],
   ["a long secret", `<${LONG}>`, [LONG], "<[redacted]>"],
   ["a long prefix of the secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
-  ["a secret with characters of regular expressions", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
+  ["a secret with special characters of regular expressions", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
   ...["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)].flatMap((secret) =>
     [secret, JSON.stringify(secret).slice(1, -1)].map((echoed): [string, string, string[], string] => [
       `a secret as ${echoed}`,
@@ -63,7 +63,7 @@ test.each<[string, (index: number) => string]>([
   ["with a common suffix", (index) => `${index}${"0".repeat(40)}`],
   ["of increasing length", (index) => `${"a".repeat(index % 100)}b${index}`],
 ])(
-  "2,000 secrets, %s, are removed in time that grows linearly with the text, whatever their number",
+  "removing 2,000 secrets, %s, takes time that grows linearly with the text, but hardly with their number",
   (_name, keyOf) => {
     const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
     const redactAll = createRedactor(keys);

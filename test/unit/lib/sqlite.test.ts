@@ -33,7 +33,7 @@ const write = (path: string, sql: string): void => {
   database.close();
 };
 
-test("creates a file for its owner only, and opens it again", () => {
+test("creates a file that only its owner can access, and reopens it", () => {
   const path = join(folder, "new.sqlite");
   openSqlite(path, FORMAT).close();
   const database = openSqlite(path, { ...FORMAT, create: false });
@@ -84,7 +84,7 @@ test("migrates an older file step by step, and resumes after a failed step", () 
   expect(versionOf(path)).toBe(4);
 });
 
-test("does not migrate without `create`, or a version older than the first step", () => {
+test("does not migrate without `create`, or from a version older than the first step", () => {
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
@@ -94,10 +94,10 @@ test("does not migrate without `create`, or a version older than the first step"
   expect(versionOf(path)).toBe(2);
 });
 
-test("names the release that a newer file needs, and changes neither file nor log", () => {
+test("names the release that a newer file needs, and changes neither the file nor its log", () => {
   const writer = openSqlite(makeOlder("newer"), FORMAT);
   writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
-  // The state after a kill: the version is only in the log.
+  // As after a kill: the version is only in the write-ahead log.
   const path = join(folder, "killed.sqlite");
   for (const end of ["", "-wal"]) copyFileSync(join(folder, `newer.sqlite${end}`), `${path}${end}`);
   writer.close();

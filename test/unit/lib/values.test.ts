@@ -23,7 +23,7 @@ describe("printing a URL", () => {
     ["", "(not a URL)"],
   ])("prints %s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
-  test("keeps a URL without a query in a state, and hides the values of a query", () => {
+  test("in a state, keeps a URL without a query, and hides the values of a query", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });

@@ -16,7 +16,7 @@ const shape = z.strictObject({ defaults: place.partial().optional(), places: z.a
 
 const SECRET = "secret-word-0123456789";
 
-/** Returns the text of a failure, whose code is invalid_config. */
+/** Returns the message of the failure, which must be an invalid_config. */
 function failureOf(text: string): string {
   try {
     parseYaml(text, shape, "places.yaml");
@@ -56,7 +56,7 @@ test.each([
     "3:5: places[0].pork: is not a known field; the fields are name, apiKey, port, flow",
   ],
   ["a text file", "places", "1:1: must be an object, got a string; its fields are defaults, places"],
-  ["a field without value", "places:\n", "1:8: places: is empty (null); must be a list"],
+  ["a field without a value", "places:\n", "1:8: places: is empty (null); must be a list"],
   ["an empty file", "", "1:1: is empty (null); must be an object; its fields are defaults, places"],
   [
     "the same field twice",
@@ -65,7 +65,7 @@ test.each([
   ],
   ["an open bracket", "places: [\n", "2:1: the indentation is wrong, or a bracket"],
   ["two documents", "places: []\n---\nplaces: []\n", "2:1: a second document starts here"],
-])("the failure names line, column and field of %s", (_, text, expected) => {
+])("the failure names the line, the column and the field of %s", (_, text, expected) => {
   expect(failureOf(text)).toMatch(`places.yaml:${expected}`);
   expect(failureOf(text).split("\n")).toHaveLength(1);
 });
@@ -88,11 +88,11 @@ test.each([
   `places: []\n}${SECRET}`,
   `a: b: ${SECRET}`,
   `${SECRET}: 1\n${SECRET}: 2`,
-])("the failure of %j contains none of the file's values", (text) => {
+])("the failure for %j contains none of the file's values", (text) => {
   expect(failureOf(text)).not.toContain(SECRET);
 });
 
-test("a file is read, and a failure begins with its path", async () => {
+test("a file is read, and a failure begins with the file's path", async () => {
   const folder = await makeFolder();
   const file = join(folder, "places.yaml");
   await writeFile(file, "\uFEFFplaces: [{ name: olá }]\r\n");

@@ -12,7 +12,7 @@ await bundlePage(folder);
 
 const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
 
-it("has at most 40 KiB of script and style, gzipped", async () => {
+it("the page has at most 40 KiB of script and style, gzipped", async () => {
   const sizes = ["app.js", "app.css"].map(
     async (name) => gzipSync(await read(name), { level: 9 }).byteLength,
   );
@@ -20,7 +20,7 @@ it("has at most 40 KiB of script and style, gzipped", async () => {
   expect(script + style).toBeLessThanOrEqual(MAX_BYTES);
 });
 
-it("contains the licences of its packages", async () => {
+it("the page contains the licences of its packages", async () => {
   const licences = await read("licenses.txt");
   for (const name of ["preact", "@preact/signals", "@preact/signals-core", "@knadh/oat"]) {
     expect(licences).toContain(`${name}\n`);

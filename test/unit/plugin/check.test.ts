@@ -23,7 +23,7 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("all problems are reported at once, without a secret value or a value in place of a name", async () => {
+test("all problems are reported at once, without secret values, and without values misplaced as names", async () => {
   /** As if a colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
@@ -50,7 +50,7 @@ test("all problems are reported at once, without a secret value or a value in pl
   expect(reasonsOf([...failures, ...more.failures])).not.toContain(misplaced);
 });
 
-/** The placeholders of unknown values: text, boolean, number, list, asset, archive, object. */
+/** The placeholders for unknown values: text, boolean, number, list, asset, archive, object. */
 test.each([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -64,7 +64,7 @@ test.each([
   expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });
 
-test("the stored inputs keep the program's marks, and hide a query", async () => {
+test("the stored inputs keep the program's secret marks, and a URL with a query is marked too", async () => {
   const inputs = await webhook.checked({
     ...ARGS,
     baseUrl: `${ARGS.baseUrl}?t=1`,

@@ -25,14 +25,14 @@ import { type Acme, isolateRuns, startAcme } from "../webhook/harness.js";
 export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
 // The engine's side: a client that calls a plugin in this process over gRPC, and a server that receives
-// its log lines.
+// the plugin's log lines.
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 export const secret = (value: unknown): Marked => ({ [SIGNATURE]: SECRET, value });
 
-/** The placeholder of an unknown text. */
+/** The placeholder for an unknown text. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 const isSecret = (value: unknown): value is { value: unknown } =>
@@ -50,10 +50,10 @@ export function secretsIn(value: unknown, path = ""): string[] {
     .toSorted();
 }
 
-/** Secrets that no error, log line or unencrypted response may contain. The harness searches all of these. */
+/** Secrets that no error, log line or unencrypted response may contain. The harness checks this. */
 const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
-/** Searches everything but the values that are marked as secrets. */
+/** Requires that secrets occur only in values that are marked as secrets. */
 function requireNoSecret(value: unknown): void {
   const text = JSON.stringify(value, (_, one: unknown) => (isSecret(one) ? "[secret]" : one)) ?? "";
   const traces = findSecrets(text, SECRETS);
@@ -62,7 +62,7 @@ function requireNoSecret(value: unknown): void {
 
 type Line = Pick<lines.LogRequest.AsObject, "urn" | "severity" | "ephemeral" | "message">;
 
-/** Starts an engine that receives lines, for one test. */
+/** Starts an engine that receives log lines, for one test. */
 export async function startEngine(taken: Line[] = []): Promise<{ address: string; lines: Line[] }> {
   const server = new Server();
   server.addService(engines.EngineService, {
@@ -135,11 +135,11 @@ async function invoke(args: Marked): Promise<Marked> {
 
 const cancel = async (): Promise<void> => void (await call("cancel", new empty.Empty()));
 
-/** The calls of the engine for one resource. */
+/** The engine's calls for one resource. */
 export function resourceOf(type: string, name = "acme", module = "apichat:index") {
   const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
   const calls = resourceCalls(call, urn);
-  /** The inputs as check leaves them. */
+  /** The inputs as check returns them. */
   const checked = async (news: Marked, olds: Marked = {}): Promise<Marked> => {
     const { inputs, failures } = await calls.check(news, olds);
     expect(failures).toEqual([]);
@@ -151,7 +151,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
 /** One webhook, acme, as the engine sees it. */
 export const webhook = resourceOf("ApiChatWebhook");
 
-/** The program's inputs, with marks as an SDK sets them. */
+/** The program's inputs, with secrets marked as an SDK marks them. */
 export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
   const { name: _, apiKey, ...rest } = args;
   const key = secret(VERIFICATION_KEY);
@@ -164,7 +164,7 @@ interface Created extends Acme {
   outs: Marked;
 }
 
-/** A created webhook, at the start of the next run. */
+/** Creates a webhook, and starts the next run. */
 export async function startCreated(more: Marked = {}): Promise<Created> {
   const started = await startAcme();
   const inputs = await webhook.checked(programOf(started, more));

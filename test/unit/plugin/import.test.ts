@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { API_KEY, startAcme, type Acme } from "../webhook/harness.js";
 import { failureOf, isolatePlugins, resourceOf, secret, webhook } from "./harness.js";
 
-// An import, and the `get` of an SDK: a read without a state.
+// An import and an SDK's `get` are reads without a state.
 
 const plugin = isolatePlugins();
 
-/** Starts with a registration that is in no state. */
+/** Starts with a registered webhook that is in no state. */
 async function startRegistered(): Promise<Acme> {
   const started = await startAcme();
   const { webhookUrl, webhookVerificationKey } = started.args;
@@ -15,7 +15,7 @@ async function startRegistered(): Promise<Acme> {
   return started;
 }
 
-test("accepts the base URL, or the bot URL of the configured workspace", async () => {
+test("an import accepts as its ID the base URL, or the bot URL of the configured workspace", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
   expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID may be/s);
@@ -27,7 +27,7 @@ test("accepts the base URL, or the bot URL of the configured workspace", async (
   expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
 });
 
-test("finds nothing in an empty workspace, and reports a wrong key", async () => {
+test("an import finds nothing in an empty workspace, and reports a wrong key", async () => {
   const { acme } = await startRegistered();
   acme.removeRegistration();
   expect(await webhook.read(acme.baseUrl)).toBeUndefined();
@@ -37,7 +37,7 @@ test("finds nothing in an empty workspace, and reports a wrong key", async () =>
 });
 
 test.each(["ApiChatWebhook", "VerificationKey", "Responder"])(
-  "an invalid state of %s is rejected, with the release that a newer state needs",
+  "an invalid state of %s is rejected; for a newer state, the error names the release that it needs",
   async (type) => {
     const { read, diff } = resourceOf(type);
     const later = { stateVersion: 2, neededRelease: "9.9.9" };

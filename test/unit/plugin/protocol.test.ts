@@ -61,7 +61,7 @@ describe("lines", () => {
     ]);
   });
 
-  test("go to the attached engine, and are dropped until the first one attaches", async () => {
+  test("go to the attached engine, and are dropped until the first engine attaches", async () => {
     const next = await startEngine();
     await plugin.call("attach", new plugins.PluginAttach(), { address: next.address });
     await webhook.check(args);
@@ -88,7 +88,7 @@ describe("the configuration", () => {
     expect(secretsIn(inputs)).toEqual("apiKey" in news ? ["apiKey"] : []);
   });
 
-  test("reports all problems without secrets", async () => {
+  test("is rejected with all problems at once, without secrets", async () => {
     const mixedUp = await checkConfig({ baseUrl: secret(API_KEY), apiKey: `${API_KEY}\n` });
     expect(mixedUp.failures.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got text that is not shown/),
@@ -120,7 +120,7 @@ describe("the configuration", () => {
       baseUrl: { kind: DELETE },
       apiKey: { kind: UPDATE },
     });
-    // With an alias the engine passes the whole configuration of the dynamic provider.
+    // With an alias, the engine passes the whole configuration of the dynamic provider.
     const foreign = await diffConfig({ __internal: {}, "pulumi:project": "shop" }, olds);
     expect(Object.fromEntries(foreign.detaileddiffMap)).toMatchObject({ baseUrl: { kind: ADD } });
     expect(foreign).toMatchObject({ diffsList: ["baseUrl", "apiKey"], replacesList: [] });
@@ -129,7 +129,7 @@ describe("the configuration", () => {
 
 test.each([
   ["the configuration", true],
-  ["the arguments, which precede the configuration", false],
+  ["the arguments, which take precedence over the configuration", false],
 ])("a webhook and the function use %s", async (_, isConfigured) => {
   const { acme, args, actions } = await startAcme();
   const { webhookUrl, webhookVerificationKey } = args;

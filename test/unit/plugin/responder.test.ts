@@ -19,11 +19,11 @@ const plugin = isolatePlugins();
 const responder = resourceOf("Responder");
 const { checked } = responder;
 
-/** The address of a process on a different machine, which the plugin must not change. */
+/** The state of a process on a different machine, where the plugin must change nothing. */
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
-/** Replaces create and update with versions that succeed without a process. Returns their arguments. */
+/** Replaces create and update with versions that succeed without a process. Returns the list of their inputs. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
   const run = (inputs: ProcessInputs): ProcessState => {
@@ -82,11 +82,11 @@ test("a responder for two workspaces has the same values in each call", async ()
 const WITHOUT_ACME = { workspaces: { ...TWO.workspaces, acme: UNKNOWN }, port: 8123 };
 
 test.each<[string, Marked, Marked]>([
-  ["nothing", TWO, { urls: { acme: UNKNOWN, other: UNKNOWN }, port: UNKNOWN, healthUrl: UNKNOWN }],
-  ["a given port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
-  ["a port without the workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
-  ["a port without one workspace", WITHOUT_ACME, { urls: { ...urls, acme: UNKNOWN }, port: 8123 }],
-])("the preview of a create knows the address from %s", async (_, program, known) => {
+  ["no port", TWO, { urls: { acme: UNKNOWN, other: UNKNOWN }, port: UNKNOWN, healthUrl: UNKNOWN }],
+  ["a port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
+  ["a port but no workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
+  ["a port but not every workspace", WITHOUT_ACME, { urls: { ...urls, acme: UNKNOWN }, port: 8123 }],
+])("the preview of a create knows the addresses as far as possible, given %s", async (_, program, known) => {
   const { outs } = await responder.create(await checked(program), { preview: true });
   expect(clear(outs)).toMatchObject({ ...known, pid: UNKNOWN });
 });

@@ -3,7 +3,7 @@ import { RESPONDER_ARGS } from "../../../provider/handshake-responder/inputs.js"
 import schema from "../../../provider/plugin/schema.json" with { type: "json" };
 import { INPUTS } from "../../../provider/pulumi/resource-inputs.js";
 
-it("has the inputs of the classes, in the order of the documentation", () => {
+it("the plugin's schema has the classes' inputs, in the documented order", () => {
   for (const [name, { inputProperties }] of Object.entries(schema.resources)) {
     const type = name.replace("apichat:index:", "");
     const inputs = { ...INPUTS, Responder: undefined }[type as keyof typeof INPUTS];
@@ -11,7 +11,7 @@ it("has the inputs of the classes, in the order of the documentation", () => {
   }
 });
 
-it("marks every key and seed as secret, and nothing else", () => {
+it("the schema marks every key and seed as secret, and nothing else", () => {
   const places = walk(schema).filter(([, value]) => value["secret"] !== undefined);
   const keys = ["apiKey", "current", "initial", "keys", "verificationKeys", "webhookVerificationKey"];
   const secrets = [...keys, "derivedFrom"];
@@ -22,7 +22,7 @@ it("marks every key and seed as secret, and nothing else", () => {
   expect(unmarked).toEqual([]);
 });
 
-it("has comments for every language, with a list of the sections", () => {
+it("the schema has comments that suit every language, and names the list of sections", () => {
   const comments = walk(schema)
     .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
     .map((text) => text.replace(/\{\{% examples[^]*/, ""))
@@ -38,7 +38,7 @@ it("has comments for every language, with a list of the sections", () => {
   expect(comments).not.toMatch(/section [\d.]+\)/);
 });
 
-it("has no defaults or environment variables, which an SDK would put into the state", () => {
+it("the schema has no defaults or environment variables, which an SDK would put into the state", () => {
   const given = walk(schema).filter(([, value]) => "default" in value || "defaultInfo" in value);
   expect(given).toEqual([]);
 });

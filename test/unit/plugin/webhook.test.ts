@@ -20,7 +20,7 @@ const plugin = isolatePlugins();
 const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
-test("create registers, and stores inputs and registration without the resource's name", async () => {
+test("create registers the webhook, and stores inputs and registration, but not the resource's name", async () => {
   const started = await startAcme();
   const inputs = await checked(programOf(started));
   const { id, outs } = await webhook.create(inputs);
@@ -33,7 +33,7 @@ test("create registers, and stores inputs and registration without the resource'
   expect(started.actions()).toEqual(SET);
 });
 
-test("create returns a partial state with the program's marks", async () => {
+test("create returns a partial state that keeps the program's secret marks", async () => {
   const started = await startAcme({ statusAfterSet: "pending" });
   const { webhookUrl } = started.args;
   const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
@@ -69,7 +69,7 @@ test("the preview of create writes nothing, knows an adopted webhook's bot, and 
   expect(started.actions()).toEqual([...GET, ...GET, ...GET]);
 });
 
-test("diff shows each change with its kind, including secrets, and never replaces", async () => {
+test("diff shows the kind of each change, even of a secret, and never replaces", async () => {
   const { id, inputs, outs } = await startCreated({ preflight: "warn" });
   const { preflight: _, ...less } = inputs;
   const changes: [Marked, Record<string, string>][] = [
@@ -111,7 +111,7 @@ test("read keeps values secret, even a drifted URL, and returns nothing for a we
   expect(await webhook.read(id, outs, inputs)).toBeUndefined();
 });
 
-test("carries out a pending delete that has the type of the dynamic provider", async () => {
+test("the plugin carries out a pending delete that has the dynamic provider's type", async () => {
   const { id, outs, acme } = await startCreated();
   const moved = resourceOf("ApiChatWebhook", "acme", "pulumi-nodejs:dynamic/apichat");
   await moved.delete(id, { ...outs, __provider: "source", name: "acme" });
@@ -136,7 +136,7 @@ test("an operation ends at the end of the run, and its state contains what may b
   const part = partOf(updated!)?.properties ?? {};
   expect(clear(part)).toMatchObject({ webhookUrl: inputs["webhookUrl"], applied: { attempted: [moved] } });
   expect(secretsIn(part)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
-  // Its bot is unknown, so there is no state; the next `up` adopts it.
+  // The created webhook's bot is unknown, so there is no state; the next `up` adopts the webhook.
   expect(partOf(created!)).toBeUndefined();
   for (const error of [updated, created])
     expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
@@ -145,7 +145,7 @@ test("an operation ends at the end of the run, and its state contains what may b
 
 const HIDDEN = "geheim-0123456789";
 
-/** The path of the workspace's address, which would appear in a text. */
+/** The path of the workspace's address; a text that contains it shows the address. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
 /** Starts acme with URLs that are secret as a whole, including their paths. */
@@ -167,7 +167,7 @@ describe("a secret", () => {
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("is not in a conflict after a refresh, which shows the other URL without its query", async () => {
+  test("is not in the error about a conflict after a refresh, which hides the other URL's query", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
     const seen = await webhook.read(id, outs, inputs);

@@ -17,7 +17,7 @@ const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
 const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";
 const failure = new ApiChatError("rejected", `status "${SAID}"`, { operation: "get-webhook" });
 
-test("each text of the service is printed on one line, without control characters", () => {
+test("each text from the service is printed on one line, without control characters", () => {
   printLine("acme", `now "${SAID}"`);
   printWarning("acme", `now "${SAID}"`, `  attempts: ${SAID}`);
   expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"\n  attempts: ${SHOWN}`]);

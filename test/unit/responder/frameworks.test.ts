@@ -8,7 +8,7 @@ import { startListener } from "../../support/http.ts";
 
 const KEY = "the key of the frameworks";
 const PATH = "/webhooks/apichat";
-/** PHP's encoding, which any parser in between would change. */
+/** In PHP's encoding, which would change if anything parsed and reencoded the body. */
 const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 
 const deliveries: Delivery[] = [];

@@ -3,7 +3,7 @@ import { createResponder } from "../../../provider/responder/index.js";
 
 const MIB = 1024 * 1024;
 
-/** Repeats a text between two others up to exactly 1 MiB. */
+/** Repeats a text between a start and an end, to exactly 1 MiB in total. */
 const fill = (start: string, repeated: string, end = ""): string => {
   const room = MIB - start.length - end.length;
   return start + repeated.repeat(Math.ceil(room / repeated.length)).slice(0, room) + end;
@@ -23,7 +23,7 @@ const HOSTILE_BODIES = {
 
 const responder = createResponder({ verificationKeys: "verification key", onDelivery: () => undefined });
 
-/** The minimum of three, because other load on the machine only makes a time longer. */
+/** Returns the shortest of three times, because other load on the machine can only make them longer. */
 async function timeToReject(body: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < 3; round++) {
@@ -35,8 +35,8 @@ async function timeToReject(body: string): Promise<number> {
   return Math.min(...times);
 }
 
-// The defect that this test guards against took three thousand times as long.
-test.each(Object.entries(HOSTILE_BODIES))("%s are rejected as fast as any other body", async (_, body) => {
+// Because of the defect that this test guards against, such a body took three thousand times as long.
+test.each(Object.entries(HOSTILE_BODIES))("bodies of %s are rejected as fast as others", async (_, body) => {
   const plain = await timeToReject("x".repeat(body.length));
   expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
 });

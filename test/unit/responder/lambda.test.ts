@@ -16,8 +16,8 @@ async function signed(body: string): Promise<SentRequest> {
   return { body, headers: [["X-Hub-Signature-256", await signBody(KEY, body)]] };
 }
 
-// Bodies, handshakes, signatures and limits of every trigger are in the contract
-// (test/contract/lambda.test.ts).
+// The contract (test/contract/lambda.test.ts) tests bodies, handshakes, signatures and limits for every
+// trigger.
 
 describe("the response", () => {
   const plain = { statusCode: 401, body: expect.any(String) as string, isBase64Encoded: false };

@@ -15,7 +15,7 @@ type Answering = Pick<Responder, "answer">;
 const serve = async (responder: Answering): Promise<number> =>
   (await startListener(toNodeListener(responder))).port;
 
-/** A responder that records its requests. */
+/** A responder that records its deliveries. */
 function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; deliveries: Delivery[] } {
   const deliveries: Delivery[] = [];
   const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
@@ -71,7 +71,7 @@ describe("the node listener", () => {
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
     expect([answer.status, deliveries.length]).toEqual([200, 1]);
-    // The oldest connections, in roughly that order, and no more than needed.
+    // Closes the oldest connections, in roughly that order, and no more than needed.
     expect(closed().filter(Boolean).length).toBeLessThan(12);
     expect(closed().lastIndexOf(true)).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
@@ -98,7 +98,7 @@ describe("the node listener", () => {
   });
 });
 
-/** Serves a responder behind a handler that has processed the request in its own way. */
+/** Serves a responder behind other code that handles the request first. */
 async function serveAfter(before: (req: IncomingMessage) => unknown) {
   const { responder, deliveries } = keepDeliveries();
   const answers: Answer[] = [];

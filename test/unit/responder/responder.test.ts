@@ -12,7 +12,7 @@ import type {
   ResponderOptions,
 } from "../../../provider/responder/index.js";
 
-// The fetch form's own behaviour: options, keys from a function, and handlers. See test/contract for all runtimes.
+// What only the fetch form does: options, keys from a function, and handlers. test/contract covers all runtimes.
 
 const KEY = "key/with+signs=";
 const OLD_KEY = "the key before this one";
@@ -37,7 +37,7 @@ const create = (options: Partial<ResponderOptions> = {}) =>
 const delivery = (verificationKey = KEY, target = url): Promise<Request> =>
   createDelivery("text", { verificationKey, url: target, body: BODY });
 
-/** Sends a request, and checks that the response contains no key. */
+/** Sends a request, and checks that neither the response nor the log contains a key. */
 async function respond(
   request: Request,
   options: Partial<ResponderOptions> = {},
@@ -56,7 +56,7 @@ const fail = (error: unknown) => (): never => {
   throw error;
 };
 
-/** One more than a workspace may have. */
+/** One key more than a workspace may have. */
 const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
 const KEY_COUNT_REASON =
@@ -102,7 +102,7 @@ it("a workspace has at most 32 keys, and the last of them verifies", async () =>
   expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
 });
 
-it("responds with 500 to a handshake whose handler fails, and reports it without the key", async () => {
+it("responds with 500 to a handshake whose handler fails, and reports the failure without the key", async () => {
   const request = createHandshake({ verificationKey: KEY, url });
   const response = await respond(request, { onHandshake: fail(new Error(`no room for ${KEY}`)) });
   expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -139,7 +139,7 @@ it.each<[string, (request: Request) => unknown]>([
 });
 
 describe("the handler", () => {
-  it("gets the request, and finishes before the response", async () => {
+  it("gets the request, and finishes before the response is sent", async () => {
     const order: unknown[] = [];
     const onDelivery: DeliveryHandler = async (_, { request }) => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -156,7 +156,7 @@ describe("the handler", () => {
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
     ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
-  ])("causes a 500 and a report without the key or the message if it %s", async (_, onDelivery, shown) => {
+  ])("causes a 500 and a report without key or message if it %s", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -171,7 +171,7 @@ describe("the handler", () => {
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "causes, by throwing an UnavailableError with %j, a 503 with Retry-After %s and no report",
+    "if it throws an UnavailableError with %j, causes a 503 with Retry-After %s and no report",
     async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");

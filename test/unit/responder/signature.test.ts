@@ -31,8 +31,8 @@ it.each([BODY, '{"text":"olá, 世界 🎉"}', "a\ud800b", "no JSON at all", "x"
 );
 
 it.each([
-  ["no text", ""],
-  ["no bytes", new Uint8Array()],
+  ["an empty text", ""],
+  ["an empty byte array", new Uint8Array()],
   ["bytes that are not UTF-8", Uint8Array.of(0xff, 0xfe, 0x00, 0x80)],
   ["a view into a larger buffer", new TextEncoder().encode(`--${BODY}--`).subarray(2, -2)],
 ])("signs and verifies %s", async (_name, body) => {

@@ -4,7 +4,7 @@ import { createDelivery, createHandshake } from "../../../provider/responder/ind
 const KEY = "key & co/+=é";
 
 // test/contract/vectors.test.ts compares the deliveries of each kind with schema/vectors.json.
-it("createDelivery has defaults for URL and headers, and accepts changes of the sample", async () => {
+it("createDelivery has defaults for the URL and the headers, and accepts changes to the sample", async () => {
   const request = await createDelivery("text", { verificationKey: KEY });
   const { method, headers } = request;
   expect([method, request.url]).toEqual(["POST", "http://localhost/"]);

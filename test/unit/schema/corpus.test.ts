@@ -39,13 +39,13 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
 /** The values to set each field to, one at a time; the rest of the sample stays valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
-/** The probes of a field, including some that resemble its valid value. */
+/** The probes for a field, including some that resemble its valid value. */
 function probesOf(right: unknown): unknown[] {
   if (typeof right === "string") return [...PROBES, `${right}s`, right.toUpperCase()];
   return isContainer(right) ? [...PROBES, [right, right], Object.values(right)] : PROBES;
 }
 
-/** Every field of a shape in its sample, and an unknown field in each object. */
+/** Every field that a shape allows in its sample's objects, and an unknown field in each object. */
 function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   const fields = new Set(walkFields(ref).map(({ path }) => path));
   const known = [...fields].filter((path) => isContainer(valueAt(valid, path.split(".").slice(0, -1))));
@@ -56,7 +56,7 @@ function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   return [...known, "extra", ...objects.map((path) => `${path}.extra`)];
 }
 
-/** Both verdicts on a JSON value, parsed from its text as on the wire. */
+/** The verdicts of zod and the JSON Schema on a value, parsed from JSON text as on the wire. */
 function judge(zod: z.ZodType, ref: string, text: string) {
   const validate = ajv.getSchema(ref);
   if (validate === undefined) throw new Error(`no JSON Schema at ${ref}`);
@@ -97,7 +97,7 @@ describe("zod and JSON Schema agree on", () => {
   });
 });
 
-it("the generated files describe every file, definition and field, without links to code", () => {
+it("the generated files describe every file, definition and field, and contain no links to code", () => {
   const undescribed = [...jsonSchemas].flatMap(([file, schema]) => [
     ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
       .filter(([, { description }]) => !description)

@@ -25,7 +25,7 @@ export const jsonSchemas = new Map<string, JsonSchema>(
     .map((name) => [name, JSON.parse(readFileSync(new URL(name, folder), "utf8")) as JsonSchema]),
 );
 
-/** Lists every field that the JSON Schema at a reference describes, through `$ref`, `anyOf` and arrays. */
+/** Lists every field that the JSON Schema at a reference describes, following `$ref`, `anyOf` and arrays. */
 export function walkFields(ref: string): Field[] {
   const fields: Field[] = [];
   const [file = ""] = ref.split("#");

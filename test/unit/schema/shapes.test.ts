@@ -45,13 +45,13 @@ describe("readRegistration", () => {
     expect(() => readRegistration(data)).toThrow(ZodError);
   });
 
-  it("throws an error without the verification key", () => {
+  it("throws an error that does not contain the verification key", () => {
     const data = { ...configuration, webhook_verification_key: { nested: "my-secret" } };
     expect(() => readRegistration(data)).toThrow(expect.not.stringContaining("my-secret"));
   });
 });
 
-it.each(INBOUND_KINDS)("recognises a message of kind %s by its shape (media share one)", (kind) => {
+it.each(INBOUND_KINDS)("recognizes a message of kind %s by its shape (media share one)", (kind) => {
   const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
   const message = samples[name as keyof typeof samples];
   expect(inboundMessage.safeParse(message).success).toBe(true);

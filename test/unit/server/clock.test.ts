@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): void => void vi.advanceTimersByTime(ms);
 const setClock = (byMs: number): void => void vi.setSystemTime(Date.now() + byMs);
 
-/** Opens a spool and starts to forward acme, as a responder does at its start. */
+/** Opens a spool and starts to forward acme's deliveries, as a responder does at its start. */
 function open(path: string) {
   const { keeper, call, take } = openKeeper(path);
   call("forward", ["acme"], []);

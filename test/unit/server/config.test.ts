@@ -20,7 +20,7 @@ function setVariable(value: string): { env: string } {
 const load = async (config: unknown, folder?: string, mode?: number) =>
   loadConfig(await writeConfig(folder ?? (await makeFolder()), config, mode));
 
-/** Returns the error of a configuration, without the name of its file. */
+/** Returns the error for a configuration, without the file's name. */
 async function refusalOf(config: unknown): Promise<string> {
   const file = await writeConfig(await makeFolder(), config);
   const error: unknown = await loadConfig(file).catch((thrown: unknown) => thrown);
@@ -63,7 +63,7 @@ describe("a configuration", () => {
     ]);
   });
 
-  it("derives keys for each subject from a seed, before the workspace's own keys", async () => {
+  it("derives each subject's keys from a seed, and puts them before the workspace's own keys", async () => {
     const rotations = ["2026-12", "2026-09"];
     const workspaces = { acme: ACME, beta: { subject: "acme" }, gamma: {} };
     const derivedFrom = [setVariable(SEED)];
@@ -75,7 +75,7 @@ describe("a configuration", () => {
     expect(keys).toEqual([[...(ofAcme ?? []), KEY], ofAcme, ofGamma]);
   });
 
-  it("has documentation of each field and its default", () => {
+  it("is documented, with each field and its default", () => {
     const { text } = readPage("docs/operate/responder.md");
     const { shape } = fileShape;
     const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
@@ -84,7 +84,7 @@ describe("a configuration", () => {
       expect(text).toMatch(new RegExp(`[Dd]efault ${value}`));
   });
 
-  it("causes warnings about key files that others can open, and about http targets", async () => {
+  it("causes warnings about key files that other users can open, and about http targets", async () => {
     const folder = await makeFolder();
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
     await writeFile(open, SECOND_KEY, { mode: 0o644 });

@@ -12,7 +12,7 @@ import { DEAD, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
-it("creates a data folder and its parents for the owner only", async () => {
+it("creates a data folder and its parents, and lets only the owner access it", async () => {
   const dataDir = join(await makeFolder(), "state", "data");
   makeDataDir(dataDir);
   makeDataDir(dataDir);
@@ -35,7 +35,7 @@ it("rejects a folder that cannot be created or written, with a hint", async () =
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
-it("announces an instance atomically, for its owner only, until the next process locks the folder", async () => {
+it("announces an instance in a private file, atomically, until the next process locks the folder", async () => {
   const dataDir = await makeFolder();
   await writeInstance(dataDir, { ...DEAD, port: 1 });
   await writeInstance(dataDir, DEAD);

@@ -40,7 +40,7 @@ function failOnce(spool: Spool, name: CallName): void {
   });
 }
 
-/** Starts a forwarder with pauses of milliseconds, closed after the test. */
+/** Starts a forwarder with pauses of a few milliseconds; closes it after the test. */
 function startForwarder(
   spool: Spool,
   urls: Record<string, string>,
@@ -53,7 +53,7 @@ function startForwarder(
   return forwarder;
 }
 
-/** A spool whose workspace acme is forwarded to a target. */
+/** Opens a spool, and forwards its workspace acme to a target. */
 async function setUp(answer?: Answer, given?: Given) {
   const spool = await openTestSpool();
   const target = await startServer(answer);
@@ -65,7 +65,7 @@ const first =
   (...statuses: number[]): Answer =>
   (_, response, index) =>
     response.writeHead(statuses[index] ?? 200).end();
-/** Responds to bodies with this word with a status, and to others with 200. */
+/** Responds with this status to bodies that contain "bad", and with 200 to others. */
 const ifBad =
   (status: number, headers: Record<string, string> = {}): Answer =>
   ({ body }, response) =>
@@ -86,7 +86,7 @@ const untilDead = (spool: Spool, count: number): Promise<void> =>
 const untilRequests = ({ requests }: TestServer, count: number): Promise<void> =>
   vi.waitFor(() => expect(requests.length).toBeGreaterThanOrEqual(count), WAIT);
 
-test("forwards earlier and later deliveries byte for byte, and deletes them", async () => {
+test("forwards deliveries byte for byte, whether accepted before or after its start, and deletes them", async () => {
   const spool = await openTestSpool();
   const target = await startServer();
   const bodies = [new Uint8Array(1), randomBytes(1024 * 1024), randomBytes(1000)];
@@ -125,7 +125,7 @@ test("a rejected message becomes a dead letter at once, and its conversation con
   expect(log.lines).toMatchObject([{ level: "error", event: "dead letter", workspace: "acme", ...letter }]);
 });
 
-test("retries under the same id until it is accepted, after the back-off or Retry-After", async () => {
+test("a delivery is retried under its id until it is accepted, after the back-off or Retry-After", async () => {
   const { spool, target } = await setUp(
     (_, response, index) => response.writeHead([502, 429][index] ?? 200, { "retry-after": `${index}` }).end(),
     { backOff: { firstMs: 40, longestMs: 40 } },
@@ -134,7 +134,7 @@ test("retries under the same id until it is accepted, after the back-off or Retr
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual(Array(3).fill(delivery?.id));
   const [one = 0, two = 0, three = 0] = target.requests.map(({ atMs }) => atMs);
-  // At least the lower half of the back-off, even if Retry-After is 0; then a second.
+  // First pause: half of the back-off or more, as Retry-After is 0. Second pause: Retry-After, a second.
   expect(two - one).toBeGreaterThanOrEqual(18);
   expect(three - two).toBeGreaterThanOrEqual(990);
 });
@@ -208,7 +208,7 @@ test("a workspace without a target keeps its deliveries, and forwards them to it
   expect(sentIds(next).toSorted()).toEqual(idsOf([...earlier, ...later]).toSorted());
 });
 
-/** A target that responds only when released, and counts its requests in progress. */
+/** Starts a target that responds only when released, and keeps its requests in progress. */
 async function startHolding() {
   const held = new Set<() => void>();
   const target = await startServer((_, response) => {
@@ -228,7 +228,7 @@ test("a workspace whose last attempt timed out has one attempt at a time until i
   startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS });
   await untilRequests(target, 7);
   const [fifth = 0, sixth = 0, seventh = 0] = target.requests.slice(4).map(({ atMs }) => atMs);
-  // A request that reaches the target late shortens the pause after it.
+  // A request that reaches the target late shortens the measured pause after it.
   for (const pauseMs of [sixth - fifth, seventh - sixth]) expect(pauseMs).toBeGreaterThan(TIMEOUT_MS / 3);
   await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
   for (const end of held) end();
@@ -249,7 +249,7 @@ test("close waits for attempts in progress, and starts no more", async () => {
   expect(target.requests).toHaveLength(1);
 });
 
-test("close returns deliveries that do not finish in time, and the next forwarder sends them", async () => {
+test("close releases deliveries whose attempts do not end in time, and the next forwarder sends them", async () => {
   const { spool, target, forwarder } = await setUp(() => {});
   const [hanging] = await acceptAll(spool, [{}]);
   await untilRequests(target, 1);
@@ -272,7 +272,7 @@ test("a delivery whose success cannot be recorded is not repeated, and is delete
   expect(log.lines).toMatchObject([{ level: "error", event: "spool failed", error: "the disk is full" }]);
 });
 
-test("a plan that cannot be recorded is not used until it has been recorded", async () => {
+test("a plan that cannot be recorded at first is used only after it has been recorded", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   failOnce(spool, "forward");

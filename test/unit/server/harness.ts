@@ -30,7 +30,7 @@ export async function writeConfig(folder: string, config: unknown, mode = 0o600)
   return file;
 }
 
-/** Starts a responder in this process, stopped after the test. */
+/** Starts a responder in this process; stops it after the test. */
 export async function startTestServer(config: object = {}) {
   const folder = await makeFolder();
   /** Writes a new configuration, or a string instead, for a reload. */
@@ -62,7 +62,7 @@ export async function startTestServer(config: object = {}) {
   };
 }
 
-/** Counts the deliveries of acme that a data folder keeps. */
+/** Counts acme's deliveries in a data folder. */
 export function countsOf(dataDir: string): SpoolCounts {
   const spool = findSpool(dataDir);
   const counts = spool?.counts().get("acme");

@@ -3,7 +3,7 @@ import { accepting, openKeeper, REFUSED, spoolFile } from "./spool-harness.js";
 
 const addTo = (workspace: string) => accepting({ workspace, conversation: undefined });
 
-/** Opens a spool with this many deliveries of each workspace, each in its own conversation. */
+/** Opens a spool with this many deliveries for each workspace, each in its own conversation. */
 function openFull(limits: { perWorkspace: number; total: number }, names: string[], each: number) {
   const { run, call, take } = openKeeper(spoolFile(), limits);
   run(...names.flatMap((workspace) => Array.from({ length: each }, () => addTo(workspace))));

@@ -8,7 +8,7 @@ import { afterTests, head, sendRaw } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
-/** Timeouts shorter than those of a real responder. */
+/** Limits lower than those of a real responder. */
 const LIMITS = {
   headMs: 600,
   requestMs: 1_500,
@@ -38,17 +38,17 @@ async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<vo
 }
 
 describe("a listener", () => {
-  it("closes the longest-idle connection at the limit, and serves the new one", async () => {
+  it("at the limit, closes the connection that has been idle longest, and serves the new one", async () => {
     const { port } = await start((req, res) => void answerBody(req, res));
     const kept = await connectAll(port);
-    // After its response the first connection is the last to be closed.
+    // After its response, the first connection has been idle for the shortest time.
     kept[0]?.write(post("/used", "content-length: 0"));
     if (kept[0]) await once(kept[0], "data");
     expect(await get(port)).toBe("/ ");
     await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
   });
 
-  it("closes a connection with a missing body at the limit, if none is idle", async () => {
+  it("at the limit, closes a connection with an incomplete body if none is idle", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const slow = await connectAll(port);
     for (const socket of slow) socket.write(post("/slow", "expect: 100-continue", "content-length: 5"));
@@ -57,7 +57,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(slow.map(({ closed }) => closed)).toEqual([true, false, false]));
   });
 
-  it("keeps the connection of a request in progress at the limit", async () => {
+  it("at the limit, keeps the connections of requests in progress", async () => {
     const begun: ServerResponse[] = [];
     const { port } = await start((req, res) => (req.url === "/" ? res.end("here") : begun.push(res)));
     const answers = Array.from({ length: LIMITS.connections }, () =>
@@ -94,7 +94,7 @@ describe("a listener", () => {
       drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
       drip(port, post("/", "content-length: 1000")),
     ]);
-    // The others may get it too, unless they send a byte while the connection is being closed.
+    // The others may get a 408 too, unless they send a byte while the connection is being closed.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
     expect(silent.tookMs).toBeLessThan(slowBody.tookMs);
     expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);
@@ -114,8 +114,8 @@ async function connectAll(port: number): Promise<Socket[]> {
 }
 
 /**
- * Sends the start of a request and then a byte now and then, until the server closes. With an empty start,
- * sends nothing.
+ * Sends the start of a request, then a byte every 100 ms, until the server closes the connection.
+ * With an empty start, sends nothing.
  */
 async function drip(port: number, beginning: string): Promise<{ answer: string; tookMs: number }> {
   const startedMs = Date.now();

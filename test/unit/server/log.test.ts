@@ -4,12 +4,12 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { createLog, openLogFile } from "../../../provider/server/log.js";
 import { makeFolder } from "./harness.js";
 
-it("rotates its file before the limit, and keeps two files, for the owner only", async () => {
+it("a log rotates its file before the limit, and keeps two files that only the owner can read", async () => {
   const file = join(await makeFolder(), "responder.log");
   const lines = Array.from({ length: 20 }, (_, index) => `${index} ${"x".repeat(30)}\n`);
   let write = openLogFile(file, 100);
   for (const [index, line] of lines.entries()) {
-    // The existing content of the file counts.
+    // The file's existing content counts toward the limit.
     if (index === 16) write = openLogFile(file, 100);
     write(line);
   }
@@ -23,7 +23,7 @@ it("rotates its file before the limit, and keeps two files, for the owner only",
   expect(lines.join("").endsWith(kept)).toBe(true);
 });
 
-it("writes one limited line per kind in ten seconds, then the number of suppressed lines", () => {
+it("a log writes one limited line of each kind in ten seconds; the next one has the number suppressed", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const lines: unknown[] = [];

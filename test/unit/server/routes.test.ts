@@ -28,7 +28,7 @@ interface Given {
 
 const succeed = () => Promise.resolve();
 
-/** The routes over a store in memory, which fails on demand. */
+/** Sets up the routes with a store in memory that fails on demand. */
 async function setUp({ failure, config = CONFIG, check = succeed, logDeliveries }: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
@@ -125,7 +125,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("check the store for each probe, at most every two seconds, and log the problem", async () => {
+  it("check the store at most every two seconds for each probe, and log the problem", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const check = vi.fn<NonNullable<Given["check"]>>(() => Promise.resolve());

@@ -15,7 +15,7 @@ import { findSpool, type SpoolFile } from "../../../provider/server/spool/file.j
 import { type Call, SpoolKeeper } from "../../../provider/server/spool/keeper.js";
 import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
 
-/** A file in a new folder, removed after the test. */
+/** Returns the path of a file in a new folder that is removed after the test. */
 export function spoolFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "apichat-spool-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -27,7 +27,7 @@ const paths = new WeakMap<Spool, string>();
 /** Limits that no test reaches. */
 export const NO_LIMITS = { perWorkspace: 10_000, total: 40_000 };
 
-/** Opens a spool in this file or a new one, closed after the test. */
+/** Opens a spool in this file or a new one; closes it after the test. */
 export async function openTestSpool(
   path = spoolFile(),
   options?: Parameters<typeof openSpool>[1],
@@ -52,7 +52,7 @@ export async function startTaking(spool: Spool, ...workspaces: string[]): Promis
   return taken;
 }
 
-/** The first delivery that a spool hands out. */
+/** Waits for the next delivery that a spool hands out, and removes it from the list. */
 export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
   vi.waitFor(() => {
     const delivery = taken.shift();
@@ -92,7 +92,7 @@ export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDel
   };
 }
 
-/** A failed attempt after which a delivery is a dead letter. */
+/** A failed attempt after which a delivery becomes a dead letter. */
 export const REFUSED = { failure: "HTTP 400", pauseMs: 0, maxAgeMs: 0 };
 
 /** The call that accepts a delivery. */

@@ -50,7 +50,7 @@ function countCommits(path: string): number {
   return count;
 }
 
-test("commits deliveries that arrive during a commit together, before it acknowledges them", async () => {
+test("deliveries that arrive during a commit are committed together before they are acknowledged", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const before = countCommits(path);
@@ -66,11 +66,11 @@ test("commits deliveries that arrive during a commit together, before it acknowl
   endHold();
   await Promise.all(accepted);
   expect(withDatabase(path, countDeliveries)).toBe(51);
-  // The first one, and all others together.
+  // One commit for the first delivery, and one for all others.
   expect(countCommits(path) - before).toBeLessThanOrEqual(2);
 });
 
-test("limits the bytes of one batch, and the bytes that wait for the disk", async () => {
+test("a spool limits the bytes of one batch, and the bytes that wait for the disk", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   const endHold = holdDisk(path);
@@ -95,7 +95,7 @@ const show = ({ id, workspace, headers, body }: Omit<AcceptedDelivery, "conversa
   body: Buffer.from(body).toString("hex"),
 });
 
-test("hands out each delivery once, from memory or file, and again after its release", async () => {
+test("a spool hands out each delivery once, from memory or from its file, and again after its release", async () => {
   const path = spoolFile();
   const before = await openTestSpool(path);
   const given = [1000, 1, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
@@ -166,7 +166,7 @@ test("a damaged delivery delays only its workspace, and is reported", async () =
   await acceptAll(before, [{ body: Buffer.alloc(20_000, "bad") }, { workspace: "other" }]);
   await before.close();
   const file = readFileSync(path);
-  // Damages the pointer of a page of the body.
+  // Damages the pointer at the start of one of the body's pages.
   const page = file.indexOf("bad".repeat(1_355)) & ~4_095;
   file.fill(0xff, page, page + 4);
   writeFileSync(path, file);
@@ -178,7 +178,7 @@ test("a damaged delivery delays only its workspace, and is reported", async () =
   expect(reported).toHaveBeenCalledWith(expect.objectContaining({ code: "failed" }));
 });
 
-test("a failed read does not fail the other calls of its batch", () => {
+test("the other calls in a batch succeed even if a read fails", () => {
   const { database, run } = openKeeper();
   database.exec("DROP TABLE dead_letters");
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
@@ -202,7 +202,7 @@ test("a log that a killed process left is moved into the file before a delivery 
   expect(withDatabase(alone, countDeliveries)).toBe(2);
 });
 
-test("creates files for their owner only, and fixes a file that others can read", async () => {
+test("creates files that only the owner can access, and restricts a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -239,7 +239,7 @@ test("a delivery that does not fit on the disk is rejected, and later deliveries
   expect(countDeliveries(database)).toBe(1);
 });
 
-/** Makes the next deliveries dead letters, as the forwarder does. */
+/** Turns the next deliveries into dead letters, as the forwarder does. */
 async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken: TakenDelivery[], count = 1) {
   for (let left = count; left > 0; left--)
     await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);

@@ -44,7 +44,7 @@ test.each<[string, Args, Args, Args]>([
 
 const derived = { derivedFrom: SEED, rotations: ["2026-12"] };
 
-// The rules of seeds, subjects and rotations are tested with the derivation (test/unit/responder/derive.test.ts).
+// The rules for seeds, subjects and rotations are tested with the derivation (test/unit/responder/derive.test.ts).
 test.each<[Args, string, RegExp]>([
   [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; for example/],
   [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; for example/],

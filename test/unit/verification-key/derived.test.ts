@@ -22,7 +22,7 @@ test("the subject defaults to the name, no state contains the seed, and the keys
   expect((await create(NOW)).keys).toEqual(state.keys);
 });
 
-test("rotates through its arguments, and a preview knows the new key", async () => {
+test("a derived key rotates when its arguments change, and a preview knows the new key", async () => {
   const state = await create(NOW);
   expect(await hasChanges(state, NOW)).toBe(false);
   const keys = await keysOf(NEXT);
@@ -31,7 +31,7 @@ test("rotates through its arguments, and a preview knows the new key", async () 
   expect(lines).toContain("acme: the key derived for rotation 2027-03 becomes the current one");
 });
 
-test("can change its seed, and keeps the keys of the previous seed", async () => {
+test("a derived key can change its seed, and keeps the keys of the previous seed", async () => {
   const state = await create(NOW);
   const both = { ...NOW, derivedFrom: [OTHER_SEED, SEED] };
   const next = await up(state, both);

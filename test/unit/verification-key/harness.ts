@@ -11,11 +11,11 @@ export const VerificationKey = unmarked(dynamic.VerificationKey);
 
 export type Args = Record<string, unknown>;
 
-/** A key of the tests, with characters that generated keys never contain. */
+/** A test key, with characters that generated keys never contain. */
 export const LIVE_KEY = 'vk/live+test=&<secret>"ü"-0123456789';
 export const OTHER_KEY = 'vk/other+test=&<secret>"ü"-0123456789';
 
-/** Returns the inputs as check returns them. Throws if it rejects them. */
+/** Returns the inputs as check returns them. Throws if check rejects them. */
 export async function checked(args: Args, olds: Args = {}): Promise<VerificationKeyInputs> {
   const { inputs, failures } = await VerificationKey.check(olds, { name: "acme", ...args });
   if (failures.length > 0) throw new Error(JSON.stringify(failures));

@@ -23,7 +23,7 @@ test("create makes a key of 32 random bytes, a different one each time", async (
   expect(other.current).not.toBe(current);
 });
 
-test("create adopts a live key, under a unique id that does not reveal it", async () => {
+test("create adopts a live key, under a unique id that does not reveal the key", async () => {
   const inputs = await checked({ initial: LIVE_KEY, rotation: "1" });
   const [{ id, outs }, other] = [await VerificationKey.create(inputs), await VerificationKey.create(inputs)];
   expect(outs).toMatchObject({ initial: LIVE_KEY, rotation: "1", current: LIVE_KEY, keys: [LIVE_KEY] });
@@ -37,7 +37,7 @@ test.each<[string, Args, Args]>([
   ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
   ["when bytes returns to its default", { bytes: 33 }, {}],
   ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
-])("a new key is created before the earlier ones %s", async (_, before, after) => {
+])("a new key is created, and listed before the earlier ones, %s", async (_, before, after) => {
   const state = await create(before);
   const next = await up(state, after);
   expect(next.current).not.toBe(state.current);
@@ -94,7 +94,7 @@ test.each([
   expect(states[0]?.keys).toEqual(states.slice(0, 1 + kept).map(({ current }) => current));
 });
 
-test("keep drops keys when it is lowered, and never restores them", async () => {
+test("lowering keep drops keys, and raising it never restores them", async () => {
   const state = await upAll([{}, { rotation: "1" }, { rotation: "2" }]);
   const one = await up(state, { rotation: "2", keep: 1 });
   expect(one.keys).toEqual(state.keys.slice(0, 2));

@@ -13,7 +13,7 @@ const VALID = {
   apiKey: API_KEY,
 };
 const { baseUrl: _baseUrl, apiKey: _apiKey, ...BARE } = VALID;
-/** The inputs that the engine may name, because they are not secret. It finds only top-level values. */
+/** The inputs that the engine may name, because they are not secret. The engine finds only top-level values. */
 const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
@@ -39,7 +39,7 @@ test.each<Args>([
   { webhookVerificationKey: "with spaces inside is fine" },
   ...INPUTS.map((name) => unknown([name])),
   { ...unknown(INPUTS), timeouts: unknown(["requestSeconds", "readySeconds"]) },
-])("%j passes unchanged, with the status to reach and without a warning", async (args) => {
+])("%j passes without a warning, unchanged except for the added status to reach", async (args) => {
   const inputs = { ...VALID, ...args, status: "verified" };
   expect(await check({ ...VALID, ...args })).toEqual({ inputs, failures: [] });
   expect(lines).toEqual([]);
@@ -87,7 +87,7 @@ test.each<[Args, RegExp]>([
     /^timeouts\.readySecond: is not a known timeout; use requestSeconds or readySeconds; in Python, request_seconds or/,
   ],
   [timeout("toString", 1), /^timeouts\.toString: .*is not a known/],
-])("%j gets an error with the value, what is accepted and the fix, but no secret", async (args, reason) => {
+])("the error for %j shows the value, what is accepted and the fix, but no secret", async (args, reason) => {
   const failures = await failuresOf(args);
   const property = OPTIONAL.find((name) => failures[0]?.reason.startsWith(`${name}:`)) ?? "";
   expect(failures).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);

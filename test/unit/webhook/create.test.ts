@@ -56,14 +56,14 @@ test("create registers the webhook, and returns its inputs and the registration"
   expect(lines).toEqual([]);
 });
 
-test("only one of several creates confirms with get-webhook, if that returns the same as set-webhook", async () => {
+test("if get-webhook returns the same as set-webhook, only one of several creates confirms with it", async () => {
   const { args, emulator, actions } = await startAcme();
   const { baseUrl } = emulator.workspace("other");
   await Promise.all([create(args), create({ ...args, name: "other", baseUrl, apiKey: OTHER_KEY })]);
   expect(actions().filter((action) => action === "get-webhook")).toHaveLength(2 + 1);
 });
 
-test("every create confirms with get-webhook, if that differs from set-webhook (mocked service)", async () => {
+test("if get-webhook differs from set-webhook, every create confirms with it (mocked service)", async () => {
   const registered = new Map<string, object>();
   const { url, requests } = await startServer(({ path, body }, response) => {
     const [name = "", action] = path.split("?action=");
@@ -95,7 +95,7 @@ const REPLACED = /^acme: replaced .*\/foreign; onExisting: "replace" may be remo
 const SET_AGAIN = /^acme: adopted .*; .* it was set again$/;
 const ADOPTED = /^acme: adopted .*; nothing was written$/;
 
-describe("create over", () => {
+describe("create in a workspace that already has", () => {
   test.each<[string, Difference, Partial<WebhookInputs>, string[], RegExp]>([
     ["another key", () => ({ webhook_verification_key: "another-key" }), {}, SET, SET_AGAIN],
     ["our webhook, not verified", () => ({ webhook_status: "failed" }), {}, SET, SET_AGAIN],
@@ -159,7 +159,7 @@ test.each<[Fault, string, boolean]>([
   );
 });
 
-test("HTTP 404 means nothing registered only if a webhook is about to be set", async () => {
+test("HTTP 404 means that nothing is registered, but only if a webhook is about to be set", async () => {
   const { args } = await startAcme({ beforeFirstSet: "not-found" });
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(lookUpRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
@@ -279,7 +279,7 @@ describe("a lost response", () => {
     ["html"],
     [{ status: 502, afterChange: true }, { status: 401 }],
     [{ status: 502, afterChange: true }, { status: 422 }],
-  ])("is recovered with get-webhook, even if that masks the key: %j, then %j", async (...faults) => {
+  ])("is recovered with get-webhook, even if the key is masked: %j, then %j", async (...faults) => {
     const { acme, args, emulator } = await startAcme({ maskKey: true });
     for (const fault of faults) emulator.injectFault({ operation: "set-webhook", fault });
     expect((await create(args)).botUrl).toBe(acme.botUrl);
@@ -303,11 +303,11 @@ describe("a lost response", () => {
 const setFails = (fault: Fault) => ({ operation: "set-webhook", fault }) as const;
 
 test.each<[string, FaultRule[], isOther?: boolean]>([
-  ["a rejection that leaves it unverified", [rejectHandshake]],
-  ["a rejection that leaves it verified", [setFails({ status: 422, afterChange: true })]],
-  ["a lost response, if its bot is known", [setFails("html"), secondLookFails], true],
+  ["a rejection that leaves the webhook unverified", [rejectHandshake]],
+  ["a rejection that leaves the webhook verified", [setFails({ status: 422, afterChange: true })]],
+  ["a lost response, if the bot is known", [setFails("html"), secondLookFails], true],
   ["a lost confirmation", [secondLookFails]],
-])("a create leaves a state after %s, so destroy removes the webhook", async (_, faults, isOther) => {
+])("a create leaves a state after %s, so destroy removes it", async (_, faults, isOther) => {
   const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
   if (isOther) acme.takeOver(FOREIGN);
   for (const fault of faults) emulator.injectFault(fault);
@@ -362,7 +362,7 @@ test("a second resource of the same name does not adopt the webhook of the first
 test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>]>([
   ["after a refresh", refresh],
   ["after a diff", (state, args) => hasChanges(state, { ...args, onExisting: "replace" })],
-])("a conflict with another resource of this stack names it, even %s", async (_, see) => {
+])("a conflict with another resource of this stack names that resource, even %s", async (_, see) => {
   const { state, args } = await startCreated();
   await see(state, args);
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");

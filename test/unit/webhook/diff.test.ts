@@ -35,7 +35,7 @@ const STATE = stateWith();
 const diff = (change: Partial<WebhookInputs>, state = STATE) =>
   diffWebhook(state, { ...INPUTS, ...change }, { run: currentRun() });
 
-test("diff ignores a changed source of the provider, and compares objects by value", () => {
+test("diff ignores a change to the provider's source, and compares objects by value", () => {
   const none = { changes: false, changed: [], deleteBeforeReplace: false };
   expect(diff({ __provider: "of another version" })).toEqual(none);
   const withTimeouts = stateWith({ timeouts: { readySeconds: 3 } });
@@ -68,7 +68,7 @@ test.each<[string, Partial<WebhookState>]>([
   expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
 );
 
-test("diff reports a state without a source, which the plugin has written", () => {
+test("diff reports a state without the provider's source, as the plugin writes it", () => {
   const { __provider: _, ...state } = STATE;
   expect(diff({}, state).changed).toEqual(["__provider"]);
 });
@@ -91,7 +91,7 @@ test("diff prints a line for changes that a preview hides", () => {
   ]);
 });
 
-test("diff fails if a declared state without changes holds the same bot, even under the same name", () => {
+test("diff fails if another unchanged state of this run holds the same bot, even under the same name", () => {
   const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
   diff({}, twin);
   currentRun().declare({ ...INPUTS, apiKey: API_KEY }, "acme");
@@ -100,7 +100,7 @@ test("diff fails if a declared state without changes holds the same bot, even un
   expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
 });
 
-test("values in existing states never change: UNKNOWN, and the source of the provider", () => {
+test("values in existing states never change: UNKNOWN, and the provider's source", () => {
   expect(UNKNOWN).toBe(runtime.unknownValue);
   expect(providerSource("ApiChatWebhook")).toBe(
     'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}',

@@ -35,7 +35,7 @@ test.each<[string, (on: Lifecycle, inputs: WebhookInputs, state: WebhookState) =
   ["create", ({ create }, inputs) => create(inputs)],
   ["update", ({ update }, inputs, state) => update("", state, inputs)],
   ["read", ({ read }, _, state) => read("", state)],
-])("an aborted %s writes nothing during its first get-webhook", async (_, operation) => {
+])("%s writes nothing if it is aborted during its first get-webhook", async (_, operation) => {
   const { state, args, actions, emulator } = await startCreated();
   const inputs = await checked(args);
   emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 60_000 } });
@@ -46,7 +46,7 @@ test.each<[string, (on: Lifecycle, inputs: WebhookInputs, state: WebhookState) =
   expect(actions()).toEqual(GET);
 });
 
-test("an aborted create never calls set-webhook while it waits for the endpoint", async () => {
+test("a create that is aborted while it waits for the endpoint never calls set-webhook", async () => {
   const { args, actions } = await startAcme();
   const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
   const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
@@ -56,7 +56,7 @@ test("an aborted create never calls set-webhook while it waits for the endpoint"
   expect(actions()).toEqual(GET);
 });
 
-test("an aborted create keeps the registration while it waits for the status", async () => {
+test("a create that is aborted while it waits for the status keeps the registration", async () => {
   const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
   const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
   const isWaiting = (): boolean => emulator.requests.length > SET.length;

@@ -7,7 +7,7 @@ isolateRuns();
 
 afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
 
-/** Resolves an output as the engine does. */
+/** The parts of an output with which the engine resolves it. */
 interface Awaited {
   promise(): Promise<GetApiChatWebhookResult>;
   isSecret: Promise<boolean>;
@@ -15,7 +15,7 @@ interface Awaited {
 const read = (...args: Parameters<typeof getApiChatWebhook>): Awaited =>
   getApiChatWebhook(...args) as unknown as Awaited;
 
-test("finds a registration by its arguments, else the configuration, else the environment", async () => {
+test("the function uses its arguments first, then the configuration, then the environment", async () => {
   const { acme, args } = await startAcme();
   const { baseUrl, apiKey } = args;
   runtime.setConfig("apichat:baseUrl", "http://127.0.0.1:9/");

@@ -49,7 +49,7 @@ export function isolateRuns(): string[] {
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     vi.stubEnv("APICHAT_API_KEY", undefined);
     vi.stubEnv("APICHAT_BASE_URL", undefined);
-    // A test's engine may have the address of an earlier one, whose facts still apply.
+    // A test's engine may get the address of an earlier engine, whose facts would still apply.
     vi.stubEnv("XDG_STATE_HOME", (stateHome = mkdtempSync(join(tmpdir(), "apichat-state-"))));
     startRun();
   });
@@ -106,7 +106,7 @@ export async function startAcme(options: EmulatorOptions = {}) {
       webhookVerificationKey: VERIFICATION_KEY,
       timeouts: { requestSeconds: 3, readySeconds: 3 },
     },
-    /** Returns the actions that were called since its last call, in order. */
+    /** Returns the actions that were called since this was last called, in order. */
     actions: (): (string | null)[] => {
       const actions = emulator.requests.slice(asked).map(({ operation }) => operation);
       asked = emulator.requests.length;
@@ -124,7 +124,7 @@ export async function startCreated(options: EmulatorOptions = {}): Promise<Acme 
   return { ...started, state };
 }
 
-/** Returns the inputs as check returns them. Throws if it rejects them. */
+/** Returns the inputs as check returns them. Throws if check rejects them. */
 export async function checked(args: Args): Promise<WebhookInputs> {
   const { inputs, failures } = await resource.check({}, args);
   if (failures.length > 0) throw new Error(JSON.stringify(failures));
@@ -138,7 +138,7 @@ export async function create(args: Args): Promise<WebhookState> {
   return outs;
 }
 
-/** Whether the next `up` has changes. */
+/** Whether the next `up` would make changes. */
 export async function hasChanges(state: WebhookState, args: Args): Promise<boolean> {
   return (await resource.diff(state.botUrl, state, await checked(args))).changes;
 }
@@ -164,9 +164,9 @@ export async function refresh(state: WebhookState): Promise<WebhookState> {
 
 export const remove = (state: WebhookState): Promise<void> => resource.delete(state.botUrl, state);
 
-/** Returns the state that a partial create or update leaves, and its reasons. */
+/** Returns the state that a partial create or update leaves, and the reasons why it is partial. */
 export async function unfinishedBy(work: Promise<unknown>) {
   const error: unknown = await work.catch((failure: unknown) => failure);
-  if (!(error instanceof UnfinishedError)) throw new Error("it is not partly done", { cause: error });
+  if (!(error instanceof UnfinishedError)) throw new Error("the work is not partly done", { cause: error });
   return { id: error.id, state: error.properties, reasons: error.reasons };
 }

@@ -26,7 +26,7 @@ const lines = isolateRuns();
 
 type Settings = Partial<Pick<WantedWebhook, "preflight" | "baseUrl"> & TryHandshakeOptions>;
 
-/** Runs a preflight, with one round unless there is more time. */
+/** Runs a preflight: a single round, unless the deadline leaves more time. */
 const run = (url: string, { deadline = performance.now(), rejectedRounds, ...inputs }: Settings = {}) =>
   tryHandshake(
     {
@@ -46,13 +46,13 @@ const startNobody = async (): Promise<string> => `http://127.0.0.1:${await freeP
 /** The number of requests in a round in which all encodings fail. */
 const REQUESTS_OF_A_ROUND = 4;
 
-/** Responds to one encoding, and with 503 to the others. */
+/** Responds with `answer` to one encoding, and with 503 to the others. */
 const answerAs =
   (encoding: HandshakeEncoding, answer: Answer): Answer =>
   (request, ...more) =>
     (encodingOf(request) === encoding ? answer : respond(503))(request, ...more);
 
-/** Responds with one status for each round, and then passes. */
+/** Responds with the next status in each round, and then passes the handshake. */
 const inRounds =
   (...statuses: number[]): Answer =>
   (request, response, index) => {
@@ -95,7 +95,7 @@ describe("a failing endpoint", () => {
     expect(error.message).not.toContain("query-value");
   });
 
-  test("causes a hint if only this machine may be unable to reach it", async () => {
+  test("causes a hint if perhaps only this machine cannot reach it", async () => {
     const error = await failureOf(run(await startNobody()));
     expect(error.transcript).toMatchObject({ rule: "unreachable", addresses: ["127.0.0.1"] });
     expect(error.httpStatus).toBeUndefined();
@@ -140,7 +140,7 @@ describe("waiting", () => {
   test.each<[string, () => Promise<string>, number]>([
     ["at the deadline", async () => (await startServer(respond(503))).url, 600],
     ["after ten seconds for a closed local port", startNobody, 10],
-  ])("ends %s, with the number of rounds", async (_, start, seconds) => {
+  ])("ends %s, and the error has the number of rounds", async (_, start, seconds) => {
     const url = await start();
     const begun = performance.now();
     vi.mocked(diagnoseHandshake).mockClear();
@@ -158,7 +158,7 @@ test.each<[HandshakeCause, number, () => Promise<string>, rejectedRounds?: numbe
   ["tls_not_spoken", 3, async () => (await startServer()).url.replace("http:", "https:")],
   ["unauthorized", 6, startWith(401)],
   ["unauthorized", 2, startWith(401), 2],
-])("the same cause, %s, ends the wait after %i rounds", async (cause, rounds, start, rejectedRounds) => {
+])("an unchanged cause, %s, ends the wait after %i rounds", async (cause, rounds, start, rejectedRounds) => {
   vi.mocked(backOffMs).mockReturnValueOnce(3_000);
   const error = await failureOf(run(await start(), { rejectedRounds, ...inAMinute() }));
   expect(error).toMatchObject({ attempts: rounds, transcript: { cause, rounds } });
@@ -166,9 +166,9 @@ test.each<[HandshakeCause, number, () => Promise<string>, rejectedRounds?: numbe
 });
 
 test.each([
-  ["gets readySeconds if this run changes it", "next-key-0123456789", { status: "verified" }],
-  ["fails early if this run does not change it", VERIFICATION_KEY, { code: "handshake_failed" }],
-])("a rejected key of an update %s", async (_, webhookVerificationKey, outcome) => {
+  ["retries for readySeconds if this run changes the key", "next-key-0123456789", { status: "verified" }],
+  ["fails early if this run does not change the key", VERIFICATION_KEY, { code: "handshake_failed" }],
+])("an update with a rejected key %s", async (_, webhookVerificationKey, outcome) => {
   const { state, args } = await startCreated();
   const refuse = respond(401);
   const { url: webhookUrl } = await startServer((request, response, index) => {

@@ -32,7 +32,7 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-  test("returns changed URL, status and bot URL as drift, and keeps the record of the last set", async () => {
+  test("returns a changed URL, status or bot URL as drift, and keeps the record of the last set", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
     acme.change({ webhook_url: webhookUrl, webhook_status: "failed", botBaseUrl: "https://bots.example" });
@@ -116,7 +116,7 @@ describe("delete", () => {
     ["another URL and key", (acme) => acme.takeOver(FOREIGN)],
     ["a different URL with our key", (acme) => acme.change({ webhook_url: FOREIGN.webhook_url })],
     ["another bot", (acme) => acme.change({ botCode: "another-bot" })],
-  ])("keeps %s, with a warning, even after a refresh", async (_, change) => {
+  ])("leaves %s in place, with a warning, even after a refresh", async (_, change) => {
     const { state, acme, actions } = await startCreated();
     change(acme);
     const before = acme.registration;
@@ -165,7 +165,7 @@ describe("delete", () => {
 test.each([
   ["created", create, []],
   ["only declared", checked, GET],
-])("delete keeps the webhook of an old name if the new one is %s", async (_, declare, calls) => {
+])("delete keeps a renamed resource's webhook if the new name is %s", async (_, declare, calls) => {
   const { state, args, acme, actions } = await startCreated();
   await declare({ ...args, name: "renamed" });
   actions();
@@ -212,7 +212,7 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   ["adopted it and wrote nothing since", async (on) => update(await adopt(on), on.args), unshared, true],
   ["adopted it and later set it", setSince, unshared, false],
   ["adopted it, and set its different key", adoptWithOtherKey, unshared, false],
-])("delete is safe, without others' facts, for a resource that %s", async (_, prepare, log, stays) => {
+])("delete removes the webhook only if that is safe: the resource %s", async (_, prepare, log, stays) => {
   const created = await startCreated();
   const state = await prepare(created);
   startRun({}, log);
@@ -249,7 +249,7 @@ test("a declared replacement removes the webhook of the previous API key, if tha
   expect(acme.registration).toBeUndefined();
 });
 
-test("after a rejected API key, read and delete try the configuration's, then the environment's", async () => {
+test("if an API key is rejected, read and delete try the configuration's key, then the environment's", async () => {
   const { state, acme, emulator } = await startCreated();
   acme.change({ apiKey: ROTATED });
   vi.stubEnv("APICHAT_API_KEY", ROTATED);

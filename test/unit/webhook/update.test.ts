@@ -22,9 +22,9 @@ const lines = isolateRuns();
 const ROTATED = "ak-rotated-0123456789";
 const hasty = { requestSeconds: 3, readySeconds: 0 };
 
-describe("an update with", () => {
+describe("an update", () => {
   test.each<Partial<WebhookInputs>>([{ preflight: "off" }, { timeouts: { requestSeconds: 5 } }])(
-    "an input that the service does not store calls only get-webhook: %j",
+    "calls only get-webhook for a changed input that the service does not store: %j",
     async (change) => {
       const { state, args, actions } = await startCreated();
       expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });
@@ -32,7 +32,7 @@ describe("an update with", () => {
     },
   );
 
-  test("a URL and a key that the service rejects restores the live registration", async () => {
+  test("restores the live registration if the service rejects the new URL and key", async () => {
     const { state, args, acme, emulator } = await startCreated({ failedHandshake: "clears", maskKey: true });
     const before = acme.registration;
     const next = "next-key-0123456789";
@@ -69,7 +69,7 @@ describe("a change behind our back", () => {
     expect(acme.registration).toEqual(before);
   });
 
-  test("is a conflict for the URL alone, until a refresh has shown it", async () => {
+  test("is a conflict if only the URL differs, until a refresh has shown it", async () => {
     const { state, args, actions, acme } = await startCreated();
     acme.change({ webhook_url: FOREIGN.webhook_url });
     expect(await failureOf(update(state, args))).toMatchObject({
@@ -81,7 +81,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("is a conflict for URL and key, even after a refresh, unless onExisting is replace", async () => {
+  test("is a conflict if the URL and the key differ, even after a refresh, unless onExisting is replace", async () => {
     const { state, args, acme } = await startCreated();
     acme.takeOver(FOREIGN);
     for (const seen of [state, await refresh(state)]) {
@@ -107,7 +107,7 @@ describe("a change behind our back", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("is only recorded if the bot has a new host", async () => {
+  test("is recorded, and nothing is set, if only the bot's host is new", async () => {
     const { state, args, acme, actions } = await startCreated();
     acme.change({ botBaseUrl: "https://bots.example" });
     const { botUrl } = acme;
