@@ -15,7 +15,8 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
   "a different bot is never changed": (world, seen) => {
     if (!isAtOtherBot(world, seen)) return false;
     const { name } = world.program.get(seen.workspace) ?? {};
-    const isCreated = seen.isReplaced || seen.before.stored.every((stored) => stored.name !== name);
+    const isCreated =
+      seen.isReplaced || seen.before.stored.every((one) => one.name !== name || one.isPendingDelete);
     return (seen.command !== "up" || !isCreated) && seen.writes.length > 0 && "it was";
   },
 
