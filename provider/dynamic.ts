@@ -40,7 +40,7 @@ export function createWebhookProvider(run: Run) {
   return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK_SPEC, nameOf }, webhookLifecycle({ run })) };
 }
 
-/** The provider of the class `ApiChatWebhook`. */
+/** The dynamic provider behind the class `ApiChatWebhook`. */
 export const ApiChatWebhook = createWebhookProvider(
   new Run(openRunLog(isProviderOfSdk() ? findEngineAddress() : undefined)),
 );

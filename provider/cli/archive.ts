@@ -1,4 +1,4 @@
-/** `apichat` in the archive of the resource plugin. tools/compile/plugin.ts bundles it into one file. */
+/** The `apichat` command in the resource plugin's archive. tools/compile/plugin.ts bundles it into one file. */
 import { setFromArchive } from "../errors/index.js";
 import { runProgram } from "./program.js";
 

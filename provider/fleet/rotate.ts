@@ -76,10 +76,10 @@ function chooseRotation(run: FleetRun): string {
   // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
   const name = JSON.stringify(unfinished);
-  const first = defined === undefined ? `the name ${name}` : `rotations that begin with ${name}`;
+  const first = defined === undefined ? `the name ${name}` : `${name} as the first of rotations`;
   const text =
     `${JSON.stringify(rotation)} cannot start until ${name} has finished, because some ` +
-    `workspaces may still have the previous key. First run rotate with ${first}`;
+    `workspaces may still have the previous key. Before that, run "rotate" with ${first}`;
   throw invalidFields([{ field: "rotation", text }]);
 }
 

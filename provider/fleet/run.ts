@@ -30,7 +30,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   /** Whether it runs on all stacks. A shard does not write the index stack, because shards may run at the same time. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
-  /** The arguments of its stacks' webhooks; empty for a command without a program. */
+  /** The arguments of its stacks' webhooks; empty for a command that runs no program. */
   webhooks: Webhooks;
   /** Milliseconds since 1970. */
   startedAt: number;

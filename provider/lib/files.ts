@@ -81,8 +81,8 @@ export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
   codes.includes((error as NodeJS.ErrnoException).code ?? "");
 
 /**
- * Creates a folder (0700) and its missing parents; an existing folder is not changed. Throws an error of the file
- * system with its `code`: ENOTDIR if a part of the path exists but is not a folder.
+ * Creates a folder (0700) and its missing parents; an existing folder is not changed. Throws file-system errors
+ * with their `code`, such as ENOTDIR if part of the path exists but is not a folder.
  */
 export function makeFolders(folder: string): void {
   const found = findStats(folder);

@@ -126,7 +126,7 @@ function spellingsOf(secret: string): string[] {
     text.toLowerCase(),
     text.toUpperCase(),
     json,
-    // A service may quote a whole JSON request in a string of its own JSON.
+    // A service may quote a whole JSON request as a string inside its JSON.
     toJson(json),
     toPhpJson(json),
     ...percent.flatMap((one) => [one, one.replace(/%../g, (escape) => escape.toLowerCase())]),

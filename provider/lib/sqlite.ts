@@ -28,7 +28,7 @@ export interface SqliteOptions {
   /** The `user_version` that this release reads and writes. */
   version: number;
   tables: string;
-  /** Converts the files of earlier releases: each step from one version to the next one, the last step to `version`. */
+  /** SQL that converts files of earlier releases, one version per step; the last step leads to `version`. */
   migrations: readonly string[];
   /** Run each time a file is opened. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
@@ -124,7 +124,7 @@ function checkFormat(database: DatabaseSync, options: SqliteOptions): void {
   const isConvertible = found >= version - migrations.length;
   if (found === version || (isConvertible && create)) return;
   const how = isConvertible
-    ? "the program that owns it will convert it at its next start"
+    ? "the program that owns the file will convert it when it next starts"
     : "convert it first with an intermediate release";
   throw new SqliteError("older", `${versions}: ${how}`);
 }

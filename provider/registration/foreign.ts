@@ -10,7 +10,7 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
   if (onExisting === "replace" || hasWantedUrl(seen, wanted)) return;
   const at = formatUrl(baseUrl);
   const registered = formatUrl(seen.webhookUrl);
-  const whose = holder === undefined ? "" : ` of this stack's own resource "${holder}"`;
+  const whose = holder === undefined ? "" : `, registered by this stack's own resource "${holder}"`;
   throw new ApiChatError(
     "conflict",
     `${at} already has a webhook, ${registered}${whose}; nothing was written`,

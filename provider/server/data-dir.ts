@@ -43,7 +43,7 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
 export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>
   writePrivateFile(join(dataDir, INSTANCE_FILE), `${JSON.stringify(instance, undefined, 2)}\n`);
 
-/** How long a start waits for a process that is about to end, in milliseconds. */
+/** How many milliseconds a start waits for a process that is about to end. */
 const LOCK_WAIT_MS = 500;
 
 /**

@@ -47,7 +47,7 @@ const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
   typeof body === "string" ? encoder.encode(body) : body;
 
-/** Tests a runtime with every case, except those that it cannot receive. */
+/** Tests a runtime with every case whose request it can receive. */
 export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
   const kind = ["node", "fetch", "workerd"].includes(runtime) ? runtime : "Lambda";
   const cases = CASES.filter(({ cannot = [] }) => !cannot.includes(runtime) && !cannot.includes(kind));

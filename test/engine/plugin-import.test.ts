@@ -60,7 +60,7 @@ test("an import generates a program without the key, and an up with this program
   expect(scene.emulator.requests).toHaveLength(before);
 });
 
-test("an up after an import does not change the webhook until the program contains the key", async () => {
+test("an up after an import fails until the program contains the key", async () => {
   await project.write(change(generated, { webhookUrl: urlOf("moved") }));
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });

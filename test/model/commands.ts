@@ -108,7 +108,7 @@ export const rename = (workspace: WorkspaceName, name: string, { alias = false }
       isFree(world, name, workspace),
   );
 
-/** Gives each declared webhook the name of the one before it, without aliases. */
+/** Renames each declared webhook to the name of the one before it, without aliases. */
 export const shiftNames = (): Command =>
   command(
     "shiftNames()",
@@ -233,7 +233,7 @@ export async function expectRecovery(world: World): Promise<void> {
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The workspaces whose resource in the state belongs to another workspace. Only --replace can move it. */
+/** The declared workspaces whose resource is at another workspace in the state. Only --replace can move it. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]

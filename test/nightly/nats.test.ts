@@ -17,7 +17,7 @@ import { deliverTo } from "../support/responder.ts";
 const MAIN = fileURLToPath(new URL("../../examples/nats/main.ts", import.meta.url));
 const [CONVERSATIONS, MESSAGES] = [24, 60];
 
-it("forwards every delivery, each conversation's in order, even if a responder and NATS are killed", async () => {
+it("forwards every delivery, in order within each conversation, even if a responder and NATS are killed", async () => {
   const folder = await makeFolder();
   const natsPort = await freePort();
   const nats = await prepareNats(folder, natsPort);

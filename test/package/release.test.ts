@@ -85,7 +85,7 @@ describe("the bills of materials", () => {
     components: { name: string }[];
   }
 
-  /** The start of the names by which a bill's schema refers to other schemas. */
+  /** The prefix of the schema names that a bill's schema refers to. */
   const BASE = "http://cyclonedx.org/schema/";
   const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
   const readSchema = async (name: string): Promise<object> =>

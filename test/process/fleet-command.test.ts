@@ -149,7 +149,7 @@ describe("the confirmation prompt, with a fake fleet", () => {
     ["up", APPLY, pressCtrlC(), {}, 130, ["plan"]],
     ["up", APPLY, "y\n", { plan: { ...NOTHING_TO_DO, index: "stale" } }, 0, ["plan", "up"]],
     ["up", APPLY, "y\n", { plan: { ...NOTHING_TO_DO, stacks: KEY_ALONE } }, 0, ["plan", "up"]],
-    ["rotate", "Rotate the key of 4 workspaces, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
+    ["rotate", "Rotate the keys of 4 workspaces, wave by wave? (y/N) ", "y\n", {}, 0, ["rotate"]],
     ["destroy", REMOVE, "2\n", { botUrls }, 0, ["destroy"]],
     ["destroy", REMOVE, "y\n", { botUrls }, 1, []],
   ])("%s asks %j; %j with %j exits with %i", async (command, asked, stdin, reports, exitCode, names) => {

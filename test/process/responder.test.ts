@@ -109,7 +109,7 @@ describe("the responder as a process", () => {
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
     await rm(join(home.dataDir, "spool.sqlite-wal"));
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
-    // Another process creates a log of its own.
+    // A different process creates a new log.
     await startProgram(["responder", "deliveries", "--config", home.configFile]).ended;
     expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
     child.kill("SIGKILL");

@@ -39,8 +39,8 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
 }
 
 /**
- * Throws if a program still listens on this port after ten seconds. Waits so long because the system closes
- * the ports of a killed program a moment after the program has ended.
+ * Throws if a program still listens on this port after ten seconds. It waits because the system closes the
+ * ports of a killed program a moment after the program has ended.
  */
 export async function requireFree(port: number): Promise<void> {
   const deadline = Date.now() + 10_000;

@@ -29,7 +29,7 @@ class Interrupted extends Error {
   }
 }
 
-/** Aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`. */
+/** Returns a signal that aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`. */
 export function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -18,8 +18,8 @@ interface Document extends JsonObject {
 }
 
 /**
- * Generates schema/openapi.json (OpenAPI 3.1) from openapi.yaml and the generated JSON Schemas, given by file
- * name.
+ * Generates schema/openapi.json (OpenAPI 3.1) from openapi.yaml and the generated JSON Schemas, a map keyed
+ * by file name.
  */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
   const source = parse(readFileSync(inClone("schema/openapi.yaml"), "utf8")) as Document;

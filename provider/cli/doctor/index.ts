@@ -18,7 +18,7 @@ export const doctorCommand = (): Command =>
 const HELP = `
 This command changes nothing and calls no service. It reads Pulumi.yaml in the current folder or a parent.
 To check the program and its configuration, run pulumi preview; to check the base URL and the API key, run apichat
-webhook get; to check the endpoint, run apichat verify. Only a check with the status failed is an error.
+webhook get; to check the endpoint, run apichat verify. Only the status "failed" is an error.
 
 Examples:
   $ apichat doctor

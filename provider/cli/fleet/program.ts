@@ -63,7 +63,7 @@ prompts first; without a terminal, pass --yes.`,
       asks: true,
       work: async ({ fleet, confirm, report }, options) => {
         const workspaces = count(fleet.workspaces.length, "workspace");
-        if (!(await confirm(`Rotate the key of ${workspaces}, wave by wave? (y/N) `))) return EXIT.failed;
+        if (!(await confirm(`Rotate the keys of ${workspaces}, wave by wave? (y/N) `))) return EXIT.failed;
         return report((given) => fleet.rotate({ ...given, ...options }));
       },
     },

@@ -43,7 +43,7 @@ export function createControl(
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
-/** Sample files need no token, because whoever receives a built-in flow's reply loads them. */
+/** Sample files need no token, because the receiver of a built-in flow's reply loads them. */
 function addSamples(app: App): void {
   for (const { file, contentType, bytes } of Object.values(samples)) {
     const headers = { "content-type": contentType, "x-content-type-options": "nosniff" };

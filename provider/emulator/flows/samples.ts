@@ -24,7 +24,7 @@ const video =
   "CIWFiIWEiAICAnTyZri88zHm+kD++7ArXFzZEUf/Z3f/9O7//p3f3vijloEB9ADRAQAHEOwAGAAYWC/0AAiMAACjloED6ADRAQAH" +
   "EOwAGAAYWC/0AAiMAACjloEF3ADRAQAHEOwAGAAYWC/0AAiMAAAcU7trkbuPs4EAt4r3gQHxggF38IED";
 
-/** Small media, so that replies need no network: files below {@link SAMPLES_PATH}. */
+/** Small media files that the emulator serves below {@link SAMPLES_PATH}, so that replies need no network. */
 export const samples: Readonly<Record<MediaKind, { file: string; contentType: string; bytes: Uint8Array }>> =
   {
     image: { file: "image.png", contentType: "image/png", bytes: decode(image) },

@@ -101,7 +101,7 @@ export interface AcceptedDelivery {
   body: Uint8Array;
 }
 
-/** A delivery that waits to be forwarded or read. */
+/** A delivery waiting to be forwarded or read. */
 export interface KeptDelivery extends AcceptedDelivery {
   /** Its place in the order of acceptance. */
   position: number;

@@ -85,6 +85,6 @@ describe("the name of a rotation", () => {
     expect(await rotateFleet(context, {})).toMatchObject({ rotation: "2026-12", outcome: "failed" });
     const next = await fleet.reopen({ rotations: ["2027-01", "2026-12"] });
     const { message } = await failureOf(rotateFleet(next.context, {}));
-    expect(message).toContain('rotations that begin with "2026-12"');
+    expect(message).toContain('run "rotate" with "2026-12" as the first of rotations');
   });
 });

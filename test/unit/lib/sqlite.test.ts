@@ -88,7 +88,7 @@ test("does not migrate without `create`, or from a version older than the first 
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
-    "the program that owns it will convert it at its next start",
+    "the program that owns the file will convert it when it next starts",
   );
   expect(open({ ...LATER, migrations: [] })).toThrow("convert it first with an intermediate release");
   expect(versionOf(path)).toBe(2);

@@ -18,12 +18,12 @@ async function startRegistered(): Promise<Acme> {
 test("an import accepts as its ID the base URL, or the bot URL of the configured workspace", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
-  expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID may be/s);
+  expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID must be the base URL/s);
   await plugin.configure({ apiKey: secret(API_KEY), baseUrl: acme.baseUrl });
   const byBotUrl = await webhook.read(acme.botUrl);
   expect(byBotUrl).toMatchObject({ id: acme.botUrl, inputs: { baseUrl: acme.baseUrl } });
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
-  const details = /reaches the bot \w+, not \w+ as in the ID.*The ID may be/s;
+  const details = /reaches the bot \w+, not \w+ as in the ID.*The ID must be/s;
   expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
 });
 

@@ -36,7 +36,7 @@ describe("readRegistration", () => {
     expect(readRegistration(envelope.data)).toBeUndefined();
   });
 
-  it.each([null, undefined])("reads %s beside a webhook_url as an empty string", (nothing) => {
+  it.each([null, undefined])("reads a field that is %s as empty if there is a webhook_url", (nothing) => {
     const data = { webhook_url: "u", webhook_verification_key: nothing, webhook_status: nothing };
     expect(readRegistration(data)).toEqual({ ...removed, webhook_url: "u" });
   });

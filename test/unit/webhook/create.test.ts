@@ -30,7 +30,7 @@ import {
 
 const lines = isolateRuns();
 
-test("create registers the webhook, and returns its inputs and the registration", async () => {
+test("create registers the webhook, and returns the inputs and the registration", async () => {
   const { acme, args, actions, endpoint } = await startAcme();
   const outs = await create({ ...args, __provider: "source" });
   expect(actions()).toEqual(SET);
@@ -369,5 +369,5 @@ test.each<[string, (state: WebhookState, args: Acme["args"]) => Promise<unknown>
   const baseUrl = `${args.baseUrl}?of=x`;
   const error = await failureOf(create({ ...args, name: "again", baseUrl, webhookUrl }));
   expect(error.code).toBe("conflict");
-  expect(error.summary).toContain(`${args.webhookUrl} of this stack's own resource "acme"`);
+  expect(error.summary).toContain(`${args.webhookUrl}, registered by this stack's own resource "acme"`);
 });

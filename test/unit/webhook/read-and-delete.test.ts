@@ -32,7 +32,7 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-  test("returns a changed URL, status or bot URL as drift, and keeps the record of the last set", async () => {
+  test("returns a changed URL, status or bot URL as drift, and keeps the record of what was last set", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
     acme.change({ webhook_url: webhookUrl, webhook_status: "failed", botBaseUrl: "https://bots.example" });
