@@ -36,7 +36,7 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 3617,
   "schema/": 721,
   "tools/": 4000,
-  "test/": 26_976,
+  "test/": 26_980,
 };
 /** What is published, as a whole. */
 const PROVIDER_AND_SCHEMA = 25_498;

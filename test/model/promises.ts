@@ -243,15 +243,21 @@ function learn(world: World, seen: Seen): void {
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
   // The webhook was left to a resource that the failed run did not create.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
-  known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
+  // The previous webhook could not be restored, or the response that would confirm it was lost.
+  const isLeftToRefresh = failures.some(({ error }) =>
+    textsOf(error).some((text) => text.endsWith("run pulumi refresh, then pulumi up")),
+  );
+  known.isUnrecorded ||=
+    killed !== undefined ||
+    isOrphan ||
+    (hasFailed("create") && isUnknown) ||
+    (isLeftToRefresh && isLost("set-webhook"));
   // An interrupted run removed the webhook of two resources; one of them is still in the state.
   const isRemoved =
     seen.writes.some(({ operation }) => operation === "delete-webhook") && !after.registration;
   known.isUnseen ||=
     (isRemoved && after.stored.length > 0) ||
-    failures.some(({ error }) =>
-      textsOf(error).some((text) => text.endsWith("run pulumi refresh, then pulumi up")),
-    ) ||
+    isLeftToRefresh ||
     // The state of a replaced resource does not show what its killed create has set.
     (killed !== undefined && (killed.method !== "create" || after.stored.length > 0)) ||
     (hasFailed("delete") && isLost("get-webhook"));
