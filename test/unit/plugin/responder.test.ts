@@ -53,7 +53,7 @@ const SECRETS = [
   "workspaces.other.verificationKeys",
 ];
 
-test("a responder for two workspaces has the same values in each call", async () => {
+test("read, preview and update of a responder for two workspaces return what its create returned", async () => {
   const calls = standIn();
   const inputs = await checked(TWO);
   const { id, outs } = await responder.create(inputs);
@@ -86,7 +86,7 @@ test.each<[string, Marked, Marked]>([
   ["a port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
   ["a port but no workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
   ["a port but not every workspace", WITHOUT_ACME, { urls: { ...urls, acme: UNKNOWN }, port: 8123 }],
-])("the preview of a create knows the addresses as far as possible, given %s", async (_, program, known) => {
+])("given %s, the preview of a create shows every address it can know", async (_, program, known) => {
   const { outs } = await responder.create(await checked(program), { preview: true });
   expect(clear(outs)).toMatchObject({ ...known, pid: UNKNOWN });
 });
