@@ -95,13 +95,13 @@ test.each<[Marked, string[]]>([
   [{ workspaces: { acme: { ...ACME, path: secret("/hidden") } } }, ["urls", "workspaces.acme.path"]],
   [{ ...ONE, publicUrl: secret("https://hidden.example") }, ["publicUrl", "urls"]],
   [{ ...ONE, host: secret("127.0.0.1") }, ["healthUrl", "host", "urls"]],
-])("an address is as secret as its parts: %#", async (program, hidden) => {
+])("an address is secret if one of its parts is: %#", async (program, hidden) => {
   standIn();
   const { outs } = await responder.create(await checked(program));
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-test("customTimeouts and the end of the run stop the wait for a process", async () => {
+test("the wait for a process ends after customTimeouts, or when the run ends", async () => {
   vi.spyOn(ResponderLifecycle.prototype, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));

@@ -33,7 +33,7 @@ test("create registers the webhook, and stores its inputs and registration, but 
   expect(started.actions()).toEqual(SET);
 });
 
-test("create returns a partial state that keeps the program's secret marks", async () => {
+test("create returns a partial state in which the program's secrets stay marked", async () => {
   const started = await startAcme({ statusAfterSet: "pending" });
   const { webhookUrl } = started.args;
   const timeouts = { requestSeconds: 3, readySeconds: 0.1 };

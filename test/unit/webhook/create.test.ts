@@ -320,7 +320,7 @@ test.each<[string, FaultRule[], isOther?: boolean]>([
   expect(acme.registration).toBeUndefined();
 });
 
-test("a replacement with a lost response has its own claim in the state", async () => {
+test("a replacement whose response is lost has its own claim in the state", async () => {
   const { args, emulator } = await startAcme();
   const previous = await create(args);
   startRun();
