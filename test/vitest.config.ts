@@ -51,7 +51,7 @@ const rankOf = ({ moduleId }: TestSpecification): number =>
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own method
     const sorted = await super.sort(files);
     return sorted.toSorted((one, other) => rankOf(one) - rankOf(other));
   }
@@ -69,7 +69,7 @@ export default defineConfig({
         execArgv: ["--import", `${root}test/support/source-hooks.mjs`],
       }),
       project("unit-alone", ALONE, 60, sources),
-      // Simulated engine runs through the provider's own interface, without an engine.
+      // These simulate an engine's runs through the provider's interface, without an engine.
       project("model", "model/**/*.test.ts", 60, sources),
       project("contract", "contract/{node,fetch,lambda,vectors}.test.ts", 60, sources),
       // These test dist/.

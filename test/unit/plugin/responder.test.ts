@@ -53,7 +53,7 @@ const SECRETS = [
   "workspaces.other.verificationKeys",
 ];
 
-test("a responder for two workspaces has the same values in each call", async () => {
+test("read, preview and update of a responder for two workspaces return what its create returned", async () => {
   const calls = standIn();
   const inputs = await checked(TWO);
   const { id, outs } = await responder.create(inputs);
@@ -86,7 +86,7 @@ test.each<[string, Marked, Marked]>([
   ["a port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
   ["a port but no workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
   ["a port but not every workspace", WITHOUT_ACME, { urls: { ...urls, acme: UNKNOWN }, port: 8123 }],
-])("the preview of a create knows the addresses as far as possible, given %s", async (_, program, known) => {
+])("given %s, the preview of a create shows every address it can know", async (_, program, known) => {
   const { outs } = await responder.create(await checked(program), { preview: true });
   expect(clear(outs)).toMatchObject({ ...known, pid: UNKNOWN });
 });
@@ -95,13 +95,13 @@ test.each<[Marked, string[]]>([
   [{ workspaces: { acme: { ...ACME, path: secret("/hidden") } } }, ["urls", "workspaces.acme.path"]],
   [{ ...ONE, publicUrl: secret("https://hidden.example") }, ["publicUrl", "urls"]],
   [{ ...ONE, host: secret("127.0.0.1") }, ["healthUrl", "host", "urls"]],
-])("an address is as secret as its parts: %#", async (program, hidden) => {
+])("an address is secret if one of its parts is: %#", async (program, hidden) => {
   standIn();
   const { outs } = await responder.create(await checked(program));
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-test("customTimeouts and the end of the run stop the wait for a process", async () => {
+test("the wait for a process ends after customTimeouts, or when the run ends", async () => {
   vi.spyOn(ResponderLifecycle.prototype, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));

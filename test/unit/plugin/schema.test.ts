@@ -22,7 +22,7 @@ it("the schema marks every key and seed as secret, and nothing else", () => {
   expect(unmarked).toEqual([]);
 });
 
-it("the schema has comments that suit every language, and names the list of sections", () => {
+it("the schema's comments suit every language, and say where the specification's sections are listed", () => {
   const comments = walk(schema)
     .flatMap(([, { description }]) => (typeof description === "string" ? description : []))
     .map((text) => text.replace(/\{\{% examples[^]*/, ""))

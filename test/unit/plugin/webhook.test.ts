@@ -20,7 +20,7 @@ const plugin = isolatePlugins();
 const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
-test("create registers the webhook, and stores inputs and registration, but not the resource's name", async () => {
+test("create registers the webhook, and stores its inputs and registration, but not the resource's name", async () => {
   const started = await startAcme();
   const inputs = await checked(programOf(started));
   const { id, outs } = await webhook.create(inputs);
@@ -33,7 +33,7 @@ test("create registers the webhook, and stores inputs and registration, but not 
   expect(started.actions()).toEqual(SET);
 });
 
-test("create returns a partial state that keeps the program's secret marks", async () => {
+test("create returns a partial state in which the program's secrets stay marked", async () => {
   const started = await startAcme({ statusAfterSet: "pending" });
   const { webhookUrl } = started.args;
   const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
@@ -50,7 +50,7 @@ test("create returns a partial state that keeps the program's secret marks", asy
   expect(error.details).toMatch(reason);
 });
 
-test("the preview of create writes nothing, knows an adopted webhook's bot, and fails on a conflict", async () => {
+test("the preview of create writes nothing, shows the bot of a webhook to adopt, and fails on a conflict", async () => {
   const started = await startAcme();
   const { acme, args } = started;
   const inputs = await checked(programOf(started));
@@ -89,7 +89,7 @@ test("diff shows the kind of each change, even of a secret, and never replaces",
   expect((await webhook.diff(id, { ...outs, __provider: "source" }, inputs)).diffs).toEqual(["__provider"]);
 });
 
-test("the preview of update knows all outputs, and warns of a failure", async () => {
+test("the preview of update shows all outputs, and warns if the update will fail", async () => {
   const { acme, id, inputs, outs, actions } = await startCreated();
   acme.takeOver(FOREIGN);
   const news = { ...inputs, preflight: "off" };
@@ -118,7 +118,7 @@ test("the plugin carries out a pending delete that has the dynamic provider's ty
   expect(acme.registration).toBeUndefined();
 });
 
-test("an operation ends at the end of the run, and its state contains what may be registered", async () => {
+test("an operation ends when the run ends, and its state contains what may be registered", async () => {
   const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
   const other = resourceOf("ApiChatWebhook", "other");
   const { baseUrl } = emulator.workspace("other");
@@ -145,7 +145,7 @@ test("an operation ends at the end of the run, and its state contains what may b
 
 const HIDDEN = "geheim-0123456789";
 
-/** The path of the workspace's address; a text that contains it shows the address. */
+/** The path of the workspace's address: a text that contains this path reveals the address. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
 /** Starts acme with URLs that are secret as a whole, including their paths. */
@@ -167,7 +167,7 @@ describe("a secret", () => {
     expect(details).not.toContain("127.0.0.1:9");
   });
 
-  test("is not in the error about a conflict after a refresh, which hides the other URL's query", async () => {
+  test("is not in the error about a conflict after a refresh; the error masks the other URL's query", async () => {
     const { id, inputs, outs, acme } = await startCreated();
     acme.takeOver({ ...FOREIGN, webhook_url: `${FOREIGN.webhook_url}?token=${HIDDEN}` });
     const seen = await webhook.read(id, outs, inputs);

@@ -16,7 +16,7 @@ const plain = (values: object): never => unmark(values) as never;
 const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
 const HIDDEN_URL = ["apiKey", "applied", "webhookUrl", "webhookVerificationKey"];
 
-test("a webhook's keys and record are marked as secret in inputs, outputs and a failure's state", async () => {
+test("a webhook's keys and record are secret in inputs, outputs and the state after a failure", async () => {
   const { acme, emulator, args } = await startAcme();
   const { inputs } = await ApiChatWebhook.check({}, args);
   expect(secretsIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);

@@ -36,7 +36,7 @@ test("a report is found in the engine's output, but not in a similar text", () =
   }
 });
 
-test("each program that parses reports has its own mark", async () => {
+test("a program finds only the reports that have its own mark", async () => {
   const line = formatReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/pulumi/provider-process.js");

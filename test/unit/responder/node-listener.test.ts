@@ -71,13 +71,13 @@ describe("the node listener", () => {
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
     expect([answer.status, deliveries.length]).toEqual([200, 1]);
-    // Closes the oldest connections, in roughly that order, and no more than needed.
+    // Closes connections roughly in the order of their age, oldest first, and no more than needed.
     expect(closed().filter(Boolean).length).toBeLessThan(12);
     expect(closed().lastIndexOf(true)).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
   });
 
-  it("uses the path of a target in absolute form, whatever the Host", async () => {
+  it("uses the path of a target in absolute form, whatever the Host header contains", async () => {
     const onDelivery = vi.fn<DeliveryHandler>();
     const port = await serve(createResponder({ verificationKeys: KEY, onDelivery, path: "/hook" }));
     const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;

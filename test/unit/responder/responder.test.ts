@@ -12,7 +12,7 @@ import type {
   ResponderOptions,
 } from "../../../provider/responder/index.js";
 
-// What only the fetch form does: options, keys from a function, and handlers. test/contract covers all runtimes.
+// Tests only of the fetch form: options, keys from a function, handlers. test/contract covers all runtimes.
 
 const KEY = "key/with+signs=";
 const OLD_KEY = "the key before this one";
@@ -63,7 +63,7 @@ const KEY_COUNT_REASON =
   "must be at most 32 keys, got 33, derived ones included; remove the keys that no longer sign deliveries";
 
 describe("keys from a function", () => {
-  it("are read for each request, with its method, URL and headers, and may be a promise of bytes", async () => {
+  it("are read for each request, from its method, URL and headers, and may be a promise of bytes", async () => {
     const heads: RequestHead[] = [];
     const keys = [KEY, OLD_KEY];
     const responder = create({
@@ -84,7 +84,7 @@ describe("keys from a function", () => {
     ["verificationKeys failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
-  ])("cause a 500 and a report without keys if they are wrong: %s", async (report, verificationKeys) => {
+  ])("cause a 500, and a report without keys, if they are invalid: %s", async (report, verificationKeys) => {
     expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
       500,
       "keys_unavailable",
@@ -156,7 +156,7 @@ describe("the handler", () => {
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
     ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
-  ])("causes a 500 and a report without key or message if it %s", async (_, onDelivery, shown) => {
+  ])("causes a 500, and a report with neither key nor message, if it %s", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -171,7 +171,7 @@ describe("the handler", () => {
     [{ retryAfterSeconds: 0.2 }, "1"],
     [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "if it throws an UnavailableError with %j, causes a 503 with Retry-After %s and no report",
+    "throwing an UnavailableError with %j causes a 503 with Retry-After %s and no report",
     async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");

@@ -41,7 +41,7 @@ it.each([
   expect(await verify(KEY, signature, body)).toBe(true);
 });
 
-it("accepts only text of the exact form as a signature", async () => {
+it("accepts only a string in the exact format as a signature", async () => {
   const good = reference(KEY, BODY);
   const junk = [undefined, null, 256, { toString: () => good }, [good], ` ${good}`, `${good}\n`];
   const altered = [good.replace("sha", "SHA"), good.replace("=", "= "), good.replace(/..$/, "zz"), ""];

@@ -10,7 +10,7 @@ import { isContainer, missing, putAt, toJson, valueAt } from "./values.js";
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of jsonSchemas) ajv.addSchema(schema, file);
 
-/** Each shape on the wire, its JSON Schema, and its sample if that has a different name. */
+/** Each shape on the wire, its JSON Schema, and the sample's name if it differs from the shape's. */
 const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],
@@ -45,7 +45,7 @@ function probesOf(right: unknown): unknown[] {
   return isContainer(right) ? [...PROBES, [right, right], Object.values(right)] : PROBES;
 }
 
-/** Every field that a shape allows in its sample's objects, and an unknown field in each object. */
+/** Paths of every field that the shape allows in the sample's objects, and of an unknown field in each. */
 function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   const fields = new Set(walkFields(ref).map(({ path }) => path));
   const known = [...fields].filter((path) => isContainer(valueAt(valid, path.split(".").slice(0, -1))));
@@ -97,7 +97,7 @@ describe("zod and JSON Schema agree on", () => {
   });
 });
 
-it("the generated files describe every file, definition and field, and contain no links to code", () => {
+it("every generated file, definition and field has a description, and none contains a link to code", () => {
   const undescribed = [...jsonSchemas].flatMap(([file, schema]) => [
     ...[[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
       .filter(([, { description }]) => !description)

@@ -12,7 +12,7 @@ import { missing, putAt } from "./values.js";
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
 
-/** Checks that a body is rejected for these fields, with a message that does not contain its secret. */
+/** Checks that a body is rejected because of these fields, with a message that contains no secret. */
 function expectRefusal(parse: () => unknown, ...paths: string[]): void {
   expect(parse).toThrow(OutboundFormatError);
   const issues = paths.map((path) => expect.objectContaining({ path }) as unknown);
@@ -29,7 +29,7 @@ describe("parseOutbound", () => {
     [samples.OutboundFile, "file"],
     [samples.OutboundButtonTemplate, "button_template"],
     [samples.OutboundGenericTemplate, "generic_template"],
-    // content_type matters only for a text.
+    // content_type matters only if the type is text.
     [{ ...common, type: "image", url: "https://cdn.example/a.png", content_type: "image" }, "image"],
   ])("parses %j as the kind %s with its fields", (raw, kind) => {
     const { content_type: _, ...image } = raw as Record<string, unknown>;

@@ -51,7 +51,7 @@ describe("readRegistration", () => {
   });
 });
 
-it.each(INBOUND_KINDS)("recognizes a message of kind %s by its shape (media share one)", (kind) => {
+it.each(INBOUND_KINDS)("recognizes a message of kind %s by its shape (media share a shape)", (kind) => {
   const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
   const message = samples[name as keyof typeof samples];
   expect(inboundMessage.safeParse(message).success).toBe(true);

@@ -47,7 +47,7 @@ test.each([
   expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
 
-test("time without a responder neither ends a pause nor makes a delivery older", () => {
+test("time in which no responder runs neither ends a pause nor makes a delivery older", () => {
   const path = spoolFile();
   openWaiting(path).keeper.close();
   pass(48 * HOUR_MS);

@@ -158,7 +158,7 @@ describe("a wrong configuration", () => {
     expect(await refusalOf(isPart ? { ...SMALLEST, ...config } : config)).toContain(problem);
   });
 
-  it("is rejected with all problems at once", async () => {
+  it("is rejected with an error that lists all problems", async () => {
     const a = { ...ACME, forwardTo: "localhost:3000" };
     const b = { verificationKeys: 7, path: "/a" };
     const c = { verificationKeys: `${KEY} ` };

@@ -19,7 +19,7 @@ const forwardTo = async (answer: Answer): Promise<ForwardOutcome> => forward((aw
 const toPairs = (...turns: string[][]): HeaderPair[] =>
   turns.flat().flatMap((name, index, all) => (index % 2 ? [] : [[name, all[index + 1] ?? ""] as const]));
 
-test("forwards end-to-end headers in their case and order, and drops hop-by-hop headers", async () => {
+test("keeps the case and the order of end-to-end headers, and drops hop-by-hop headers", async () => {
   const target = await startServer();
   const kept = toPairs(
     ["X-Hub-Signature-256", "sha256=00", "Content-Type", "application/json; charset=utf-8"],
@@ -68,7 +68,7 @@ test.each([301, 307])("does not follow HTTP %i", async (status) => {
   expect(other.requests).toEqual([]);
 });
 
-test("uses the status even if the body is incomplete or endless", async () => {
+test("uses the status of a response even if its body is incomplete or endless", async () => {
   const brokenOff = await startTcpServer((socket) => {
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
   });

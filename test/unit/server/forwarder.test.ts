@@ -101,7 +101,7 @@ test("forwards deliveries byte for byte, whether accepted before or after its st
   expect(target.requests[0]?.rawHeaders.join()).toContain(headers.join());
 });
 
-test("a failing delivery delays only its conversation, and a workspace without a target delays none", async () => {
+test("a failing delivery delays only its conversation, and a workspace without a target delays no other", async () => {
   const spool = await openTestSpool();
   const target = await startServer(ifBad(500));
   startForwarder(spool, { acme: target.url, other: target.url });
@@ -125,7 +125,7 @@ test("a rejected message becomes a dead letter at once, and its conversation con
   expect(log.lines).toMatchObject([{ level: "error", event: "dead letter", workspace: "acme", ...letter }]);
 });
 
-test("a delivery is retried under its id until it is accepted, after the back-off or Retry-After", async () => {
+test("after the back-off or Retry-After, a delivery is retried with the same id until it is accepted", async () => {
   const { spool, target } = await setUp(
     (_, response, index) => response.writeHead([502, 429][index] ?? 200, { "retry-after": `${index}` }).end(),
     { backOff: { firstMs: 40, longestMs: 40 } },
@@ -134,7 +134,7 @@ test("a delivery is retried under its id until it is accepted, after the back-of
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual(Array(3).fill(delivery?.id));
   const [one = 0, two = 0, three = 0] = target.requests.map(({ atMs }) => atMs);
-  // First pause: half of the back-off or more, as Retry-After is 0. Second pause: Retry-After, a second.
+  // First pause: at least half of the back-off, because Retry-After is 0. Second pause: Retry-After, 1 s.
   expect(two - one).toBeGreaterThanOrEqual(18);
   expect(three - two).toBeGreaterThanOrEqual(990);
 });
@@ -208,7 +208,7 @@ test("a workspace without a target keeps its deliveries, and forwards them to it
   expect(sentIds(next).toSorted()).toEqual(idsOf([...earlier, ...later]).toSorted());
 });
 
-/** Starts a target that responds only when released, and keeps its requests in progress. */
+/** Starts a target that keeps each request in progress until the test ends it through `held`. */
 async function startHolding() {
   const held = new Set<() => void>();
   const target = await startServer((_, response) => {

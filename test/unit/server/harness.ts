@@ -33,7 +33,7 @@ export async function writeConfig(folder: string, config: unknown, mode = 0o600)
 /** Starts a responder in this process; stops it after the test. */
 export async function startTestServer(config: object = {}) {
   const folder = await makeFolder();
-  /** Writes a new configuration, or a string instead, for a reload. */
+  /** Writes a new configuration for a reload; a string is written unchanged. */
   const configure = (given: object | string): Promise<string> =>
     writeConfig(
       folder,

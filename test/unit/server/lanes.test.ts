@@ -38,7 +38,7 @@ test("workspaces take turns, so none waits until another has finished", () => {
   expect(begun).toEqual([...namesOf(4), ...namesOf(4)]);
 });
 
-test("hanging targets leave attempts for other workspaces, even on their first attempt", () => {
+test("targets that hang, even on their first attempt, leave attempts for other workspaces", () => {
   const { takeNames, accept } = openFull({ perWorkspace: 64, total: 256 }, namesOf(9), 40);
   expect(takeNames().length).toBeGreaterThan(200);
   accept();

@@ -66,7 +66,7 @@ describe("the routes of a responder", () => {
       ['{"conv_id":null}', undefined],
       ['{"conv_id":[7]}', undefined],
       ["null", undefined],
-      // Far too long: the bytes are kept, and the conversation is shortened.
+      // Conversations that are far too long: the bytes are kept, and the conversation is shortened.
       [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
       [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
     ];
@@ -92,7 +92,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("respond on the health path, to other paths with 404, and to large bodies with 413", async () => {
+  it("respond with 200 on the health path, with 404 on unknown paths, and with 413 to large bodies", async () => {
     const { send } = await setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));
@@ -125,7 +125,7 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("check the store at most every two seconds for each probe, and log the problem", async () => {
+  it("check the store at most once in two seconds for each probe, and log a failure", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const check = vi.fn<NonNullable<Given["check"]>>(() => Promise.resolve());
@@ -142,7 +142,7 @@ describe("the routes of a responder", () => {
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
   });
 
-  it("are not ready while they drain or cannot store, and unhealthy if a restart would help", async () => {
+  it("are not ready while they drain or cannot store, and are unhealthy only if a restart would help", async () => {
     expect(await probe()).toEqual([200, 200]);
     expect(await probe(undefined, true)).toEqual([503, 200]);
     expect(await probe(new SqliteError("full", "the disk is full"))).toEqual([503, 200]);

@@ -60,7 +60,7 @@ it("starts on another responder's data folder only after that responder has stop
 
 const forward = (forwardTo: string) => ({ workspaces: { acme: { verificationKeys: KEY, forwardTo } } });
 
-it("keeps a delivery that it sent to itself until the target is corrected, and gives up as configured", async () => {
+it("keeps a delivery while its target is the responder itself; gives up after the configured time", async () => {
   const { server, origin, configure, dataDir, log } = await startTestServer();
   const url = `${origin}/acme`;
   await configure(forward(url));

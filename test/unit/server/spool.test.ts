@@ -95,7 +95,7 @@ const show = ({ id, workspace, headers, body }: Omit<AcceptedDelivery, "conversa
   body: Buffer.from(body).toString("hex"),
 });
 
-test("a spool hands out each delivery once, from memory or from its file, and again after its release", async () => {
+test("a spool hands out each delivery once, from memory or from its file, and again after a release", async () => {
   const path = spoolFile();
   const before = await openTestSpool(path);
   const given = [1000, 1, 3000].map((size) => ({ conversation: undefined, body: randomBytes(size) }));
@@ -184,10 +184,10 @@ test("the other calls in a batch succeed even if a read fails", () => {
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
 });
 
-test("a log that a killed process left is moved into the file before a delivery is accepted", () => {
+test("a log that a killed process left is moved into the spool's file before a delivery is accepted", () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
-  // The files as a killed process leaves them.
+  // Copies the files in the state in which a killed process leaves them.
   cpSync(dirname(before), dirname(path), { recursive: true });
   const reader = openSpoolDatabase(path, false);
   onTestFinished(() => reader.close());
@@ -245,7 +245,7 @@ async function buryNext(spool: Awaited<ReturnType<typeof openTestSpool>>, taken:
     await spool.ask("fail", (await takeFirst(taken)).position, REFUSED);
 }
 
-test("replays a dead letter under its id and at its position in the conversation", async () => {
+test("replays a dead letter with its original id, at its original position in the conversation", async () => {
   const spool = await openTestSpool();
   const ids = (await acceptAll(spool, [{}, {}, {}])).map(({ id }) => id);
   const [first, second, third] = ids;
@@ -269,7 +269,7 @@ test("replays a dead letter under its id and at its position in the conversation
   }
 });
 
-test("a replayed dead letter is sent after the delivery of its conversation that is in progress", async () => {
+test("a replayed dead letter is sent after a delivery of the same conversation that is in progress", async () => {
   const spool = await openTestSpool();
   const [first, second] = await acceptAll(spool, [{}, {}]);
   const taken = await startTaking(spool);
@@ -314,7 +314,7 @@ test("removes forwarded messages from the disk, and keeps the files small", asyn
     readdirSync(folder)
       .filter((file) => file !== RESERVE_FILE)
       .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
-  // 20 MiB in total, at most 1 MiB at a time.
+  // The spool stored 20 MiB in total, at most 1 MiB at a time.
   expect(sizes()).toBeLessThan(16 * 1024 * 1024);
   await vi.waitFor(() => expect(sizes()).toBeLessThan(256 * 1024), WAIT);
   for (const file of readdirSync(folder)) {

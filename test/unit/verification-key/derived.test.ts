@@ -22,7 +22,7 @@ test("the subject defaults to the name, no state contains the seed, and the keys
   expect((await create(NOW)).keys).toEqual(state.keys);
 });
 
-test("a derived key rotates when its arguments change, and a preview knows the new key", async () => {
+test("a derived key rotates when its arguments change, and the new key is known in a preview", async () => {
   const state = await create(NOW);
   expect(await hasChanges(state, NOW)).toBe(false);
   const keys = await keysOf(NEXT);
@@ -54,7 +54,7 @@ test.each<[string, Args]>([
   ["rotation", { ...NOW, rotations: ["2027-03"] }],
   ["seed", { ...NOW, derivedFrom: OTHER_SEED }],
   ["subject", { ...NOW, subject: "globex" }],
-])("warns if the current key is no longer derived because of a different %s", async (_what, args) => {
+])("with a different %s, warns that the replaced key is no longer derived", async (_what, args) => {
   await hasChanges(await create(NOW), args);
   expect(lines).toContainEqual(
     expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),

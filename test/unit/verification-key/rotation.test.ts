@@ -46,7 +46,7 @@ test.each<[string, Args, Args]>([
   expect(await hasChanges(next, after)).toBe(false);
 });
 
-test("a changed initial becomes the current key, and diff names each change", async () => {
+test("a changed value of initial becomes the current key, and diff names each change", async () => {
   const state = await create(LIVE);
   const after = { initial: OTHER_KEY, rotation: "1", bytes: 16 };
   const { changed } = await VerificationKey.diff("id", state, await checked(after, { name: "acme" }));

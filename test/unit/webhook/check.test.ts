@@ -13,7 +13,7 @@ const VALID = {
   apiKey: API_KEY,
 };
 const { baseUrl: _baseUrl, apiKey: _apiKey, ...BARE } = VALID;
-/** The inputs that the engine may name, because they are not secret. The engine finds only top-level values. */
+/** The inputs that a failure names as `property`: the engine prints their values, so they are not secret. */
 const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
@@ -39,7 +39,7 @@ test.each<Args>([
   { webhookVerificationKey: "with spaces inside is fine" },
   ...INPUTS.map((name) => unknown([name])),
   { ...unknown(INPUTS), timeouts: unknown(["requestSeconds", "readySeconds"]) },
-])("%j passes without a warning, unchanged except for the added status to reach", async (args) => {
+])("%j passes without a warning; the only change is the added status verified", async (args) => {
   const inputs = { ...VALID, ...args, status: "verified" };
   expect(await check({ ...VALID, ...args })).toEqual({ inputs, failures: [] });
   expect(lines).toEqual([]);

@@ -56,14 +56,14 @@ test("create registers the webhook, and returns the inputs and the registration"
   expect(lines).toEqual([]);
 });
 
-test("if get-webhook returns the same as set-webhook, only one of several creates confirms with it", async () => {
+test("if get-webhook returns the same as set-webhook, only one of several creates calls it to confirm", async () => {
   const { args, emulator, actions } = await startAcme();
   const { baseUrl } = emulator.workspace("other");
   await Promise.all([create(args), create({ ...args, name: "other", baseUrl, apiKey: OTHER_KEY })]);
   expect(actions().filter((action) => action === "get-webhook")).toHaveLength(2 + 1);
 });
 
-test("if get-webhook differs from set-webhook, every create confirms with it (mocked service)", async () => {
+test("if get-webhook differs from set-webhook, every create calls it to confirm (mocked service)", async () => {
   const registered = new Map<string, object>();
   const { url, requests } = await startServer(({ path, body }, response) => {
     const [name = "", action] = path.split("?action=");
@@ -166,7 +166,7 @@ test("HTTP 404 means that nothing is registered, but only if a webhook is about 
   expect(await create(args)).toMatchObject({ status: "verified" });
 });
 
-test("the service may mask keys: a mask is not the key, and only a changed mask is drift", async () => {
+test("the service may mask keys: a mask is not stored as the key, and only a changed mask is drift", async () => {
   const { acme, args, actions } = await startAcme({ maskKey: true });
   const outs = await create(args);
   expect(outs.webhookVerificationKey).toBe(VERIFICATION_KEY);
@@ -307,7 +307,7 @@ test.each<[string, FaultRule[], isOther?: boolean]>([
   ["a rejection that leaves the webhook verified", [setFails({ status: 422, afterChange: true })]],
   ["a lost response, if the bot is known", [setFails("html"), secondLookFails], true],
   ["a lost confirmation", [secondLookFails]],
-])("a create leaves a state after %s, so destroy removes it", async (_, faults, isOther) => {
+])("after %s, a create leaves a state, so destroy removes the webhook", async (_, faults, isOther) => {
   const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
   if (isOther) acme.takeOver(FOREIGN);
   for (const fault of faults) emulator.injectFault(fault);
@@ -320,7 +320,7 @@ test.each<[string, FaultRule[], isOther?: boolean]>([
   expect(acme.registration).toBeUndefined();
 });
 
-test("a replacement with a lost response has its own claim in the state", async () => {
+test("a replacement whose response is lost has its own claim in the state", async () => {
   const { args, emulator } = await startAcme();
   const previous = await create(args);
   startRun();

@@ -68,7 +68,7 @@ test.each<[string, Partial<WebhookState>]>([
   expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
 );
 
-test("diff reports a state without the provider's source, as the plugin writes it", () => {
+test("diff reports a state that lacks the provider's source, as the plugin's states do", () => {
   const { __provider: _, ...state } = STATE;
   expect(diff({}, state).changed).toEqual(["__provider"]);
 });

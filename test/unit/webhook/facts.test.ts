@@ -30,7 +30,7 @@ test.each<[string, Fact[], Step[]]>([
   ["held by diff", [held("diff", "1", "acme")], HELD],
   ["held by write", [held("write", "1", "acme")], [...HELD, "a create of the same resource"]],
   ["released", [held("write", "1", "acme"), RELEASED], []],
-])("the fact %s affects the right steps", (_, facts, rejected) => {
+])("the fact %s causes exactly the expected rejections", (_, facts, rejected) => {
   const found = Object.entries(REJECTIONS).filter(([, isRejected]) => isRejected(new RunFacts(facts)));
   expect(found.map(([step]) => step).toSorted()).toEqual(rejected.toSorted());
 });

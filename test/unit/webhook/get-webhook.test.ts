@@ -7,7 +7,7 @@ isolateRuns();
 
 afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
 
-/** The parts of an output with which the engine resolves it. */
+/** The parts of an output that the engine uses to resolve it. */
 interface Awaited {
   promise(): Promise<GetApiChatWebhookResult>;
   isSecret: Promise<boolean>;

@@ -140,7 +140,7 @@ describe("waiting", () => {
   test.each<[string, () => Promise<string>, number]>([
     ["at the deadline", async () => (await startServer(respond(503))).url, 600],
     ["after ten seconds for a closed local port", startNobody, 10],
-  ])("ends %s, and the error has the number of rounds", async (_, start, seconds) => {
+  ])("ends %s, and the error contains the number of rounds", async (_, start, seconds) => {
     const url = await start();
     const begun = performance.now();
     vi.mocked(diagnoseHandshake).mockClear();
@@ -191,7 +191,7 @@ test('the mode "warn" makes one round and prints a warning', async () => {
   ]);
 });
 
-test("a private address is not tried for a service on the internet", async () => {
+test("a private address is not tried if the service is on the internet", async () => {
   const { url, requests } = await startServer(answerHandshake());
   const error = await failureOf(run(url, { baseUrl: "https://93.184.216.34/", ...inAMinute() }));
   expect(error.transcript).toMatchObject({ rule: "private_address", rounds: 0, steps: [] });

@@ -222,7 +222,7 @@ test.each<[string, (created: Created) => Promise<WebhookState> | WebhookState, R
   expect(lines.join("\n")).toMatch(stays ? STAYS : /^$/);
 });
 
-test("errors name a renamed resource as the program does", async () => {
+test("errors use the new name of a renamed resource", async () => {
   const { state, args, emulator } = await startCreated();
   expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
   emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });

@@ -126,7 +126,7 @@ describe("a change behind our back", () => {
   });
 });
 
-test("a changed address or API key is recorded if it reaches the same bot, and nothing is set", async () => {
+test("a changed address or API key that reaches the same bot is recorded, and nothing is set", async () => {
   const { state, args, emulator, actions } = await startCreated();
   const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
   moved.change({ routeTo: "acme" });

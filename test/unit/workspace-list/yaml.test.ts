@@ -80,7 +80,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     expect(await problemsOf(top)).toEqual([`list.yaml:2:12: apiKeyEnv: ${problem}`]);
   });
 
-  test("reports all problems at once, but clashes between entries only if there are no others", async () => {
+  test("reports all problems at once, but clashes between entries only if there are no other problems", async () => {
     const wrong = [
       "webhookUrl: chat.example/hook",
       "workspaces:",
@@ -149,7 +149,7 @@ test("workspaces passed by a program are checked like a list in a file", () => {
   expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
 });
 
-test("a list of 3,000 workspaces can repeat an alias", async () => {
+test("a list of 3,000 workspaces can use the same YAML alias many times", async () => {
   const names = Array.from({ length: 3000 }, (_, index) => `customer-${index}`);
   const toEntry = (name: string, index: number): string =>
     `  - { name: ${name}, baseUrl: ${ADDRESS}/${name}, webhookUrl: ${index < 300 ? "*hook" : WEBHOOK} }`;
