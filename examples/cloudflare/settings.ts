@@ -22,7 +22,7 @@ export interface Settings {
   replayDeadLetters: boolean;
 }
 
-/** Reads the configuration; fails with one error that names everything that is wrong with the workspaces. */
+/** Reads the configuration. If workspaces are wrong, throws one error that lists all their problems. */
 export function readSettings(): Settings {
   const config = new pulumi.Config();
   const workspaces = config.requireObject<Record<string, Workspace>>("workspaces");

@@ -1,6 +1,6 @@
 /** Older keys are read again before they are used. A removed key may still be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Minimum interval between reads caused by rejected requests, because such requests cost nothing to send. */
+/** Rejected requests cause at most one read in this time, because anyone can send such requests. */
 const MIN_AGE_MS = 1_000;
 
 /** Caches the verification keys of a store between the invocations of one instance. */

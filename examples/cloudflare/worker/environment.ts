@@ -25,6 +25,6 @@ export function findWorkspace(env: Env, name: string): Workspace | undefined {
   return typeof binding === "string" ? (JSON.parse(binding) as Workspace) : undefined;
 }
 
-/** The same keys as those of the workspace's `VerificationKey`. */
+/** Derives the same keys as the workspace's `VerificationKey`. */
 export const keysOf = ({ KEY_SEED, ROTATIONS }: Env, name: string): Promise<string[]> =>
   deriveVerificationKeys(KEY_SEED, { subject: name, rotations: JSON.parse(ROTATIONS) });

@@ -8,7 +8,7 @@ import { isLoopback } from "../../lib/url.js";
 /** The options of `apichat emulator` without the open points, as commander returns them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
-  /** Default: the port after `port`, or any free one. */
+  /** Default: the port after `port`, or any free one if `port` is 0 or 65535. */
   botPort?: number;
   host: string;
   tokenFile?: string;

@@ -57,8 +57,8 @@ const rotateCommand = (source: FleetSource): Command =>
     {
       about: `The first wave is a single stack. Each later wave has --wave-size stacks (default:
 --stacks-at-once). Each wave is verified before the next begins, and a failed wave stops the rotation.
-Earlier keys are still accepted meanwhile. To continue an interrupted rotation, run the command again. It
-prompts first; without a terminal, pass --yes.`,
+Earlier keys are still accepted. To continue an interrupted rotation, run the command again. The command
+prompts before it changes anything; without a terminal, pass --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
       work: async ({ fleet, confirm, report }, options) => {
@@ -93,8 +93,8 @@ const destroyCommand = (source: FleetSource): Command =>
     source,
     new Command("destroy").description("remove all webhooks and stacks of the fleet"),
     {
-      about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
-without a terminal, pass --yes.`,
+      about: `Webhooks taken over by somebody else are left in place. The command asks you to type the number of
+webhooks; without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
