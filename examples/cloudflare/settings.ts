@@ -15,7 +15,7 @@ export interface Settings {
   workspaces: Record<string, Workspace>;
   /** The secret from which the verification keys of all workspaces are derived. */
   keySeed: pulumi.Output<string>;
-  /** The current rotation first, then the earlier ones whose keys are accepted. */
+  /** The current rotation first, then the earlier ones whose keys are still accepted. */
   rotations: string[];
   /** A host name in a zone of the account. Without it, the Worker runs on workers.dev. */
   hostname: string | undefined;

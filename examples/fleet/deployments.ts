@@ -6,7 +6,7 @@ import { definition } from "./definition.ts";
 // without repair, and delete any schedule that would destroy it (TTL). With --apply, also sends them. Usage:
 // node deployments.ts <organization> <URL of the repository> [--apply]
 
-/** The variables that the definition and the provider need. Prints only their names; sends their values as secrets. */
+/** The variables that the definition and the provider need. Printed by name only; sent as secrets. */
 const VARIABLES = ["APICHAT_API_KEY", "KEY_SEED"];
 
 const { positionals, values } = parseArgs({

@@ -11,7 +11,7 @@ export interface Env {
   DEAD_LETTER_QUEUE: string;
   /** The secret from which the verification keys are derived. */
   KEY_SEED: string;
-  /** A JSON list: the current rotation, then the earlier ones whose keys are accepted. */
+  /** A JSON list: the current rotation, then the earlier ones whose keys are still accepted. */
   ROTATIONS: string;
 }
 

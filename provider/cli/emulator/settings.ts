@@ -31,7 +31,7 @@ const TOKEN = {
 };
 
 /**
- * Returns the options of `startEmulator`, and the names of the workspaces with generated keys. A flag overrides the
+ * Returns the options for `startEmulator`, and the names of the workspaces with generated keys. A flag overrides the
  * seed. Throws a UsageError or `invalid_config`.
  */
 export async function toEmulatorOptions(

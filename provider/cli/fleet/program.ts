@@ -130,7 +130,7 @@ const stacksCommand = (source: FleetSource): Command =>
       .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON"),
     {
-      about: `The name of a workspace and the number of stacks determine its stack. Adding or removing a workspace
+      about: `A workspace's stack depends only on the workspace's name and the number of stacks. Adding or removing a workspace
 does not move the others.`,
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
@@ -155,7 +155,7 @@ const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as printed by the stacks command")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi in a terminal. The project does what up
+      about: `For use with Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi itself. The project does what up
 does for this stack, but does not write the index stack. The files contain secrets, and only you can read
 them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
