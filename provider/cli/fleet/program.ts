@@ -130,8 +130,8 @@ const stacksCommand = (source: FleetSource): Command =>
       .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON"),
     {
-      about: `A workspace's stack depends only on the workspace's name and the number of stacks. Adding or removing a workspace
-does not move the others.`,
+      about: `A workspace's stack depends only on the workspace's name and the number of stacks. Adding or removing a
+workspace does not move the others.`,
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
         const stacks = fleet.stacks.map(({ name, workspaces }) => ({
