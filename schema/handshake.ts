@@ -10,7 +10,7 @@ export const handshakeParameters = z.object({
    */
   hub_verify_token: z.string().min(1),
   /**
-   * A random string, new in each handshake. The response's body is this value.
+   * A random string, new in each handshake. The response's body must be this value.
    * @minLength 1
    */
   hub_challenge: z.string().min(1),

@@ -49,7 +49,7 @@ const MAX_DIGITS = 100;
 
 /**
  * A reviver for JSON.parse that returns a `conv_id` beyond the safe integers as a bigint, so that no digit is
- * lost. One with more than 100 digits stays a number.
+ * lost. A `conv_id` with more than 100 digits stays a number.
  */
 export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
   if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;

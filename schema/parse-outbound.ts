@@ -57,11 +57,11 @@ export class OutboundFormatError extends Error {
 const discriminators = z.object({ type: z.string(), content_type: z.string().nullish() });
 
 /**
- * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). IDs may be strings or numbers, and
- * optional fields may be missing, null or empty; `message` then has the form of the specification. If anything else
- * differs from it, such as a new `type` or a wrong field, the kind is `unknown`. Additional fields are dropped; `raw`
- * contains everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the signature first,
- * on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
+ * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). Accepts IDs as strings or numbers,
+ * and optional fields that are missing, null or empty, and converts them to the specified form in `message`. If anything
+ * else deviates from the specification, such as a new `type` or a wrong field, the kind is `unknown`. Drops additional
+ * fields; `raw` contains everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the
+ * signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);

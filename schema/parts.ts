@@ -36,7 +36,7 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   { error: receivedError },
 );
 
-// The JSON Schema is made from the types, which lack these patterns, so each field repeats one in a `@pattern` tag.
+// The JSON Schema is made from the types, which lack these patterns, so each field repeats its pattern in a tag.
 
 /** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z
@@ -51,7 +51,7 @@ export const receivedUrl = z
   .string()
   .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/, "expected an absolute http or https URL");
 
-/** Like {@link receivedUrl}, but may be empty: the specification does not show a card without an image or a link. */
+/** Like {@link receivedUrl}, or empty: the specification does not say what a card without an image or link contains. */
 export const receivedUrlOrEmpty = z
   .string()
   .regex(

@@ -24,7 +24,7 @@ const ATTRIBUTES = { text: "", ratio: "", buttons: [], items: [] };
 const CARD = { title: "", subtitle: "", image_url: "", item_url: null, default_action: null, buttons: [] };
 const BUTTON = { type: "", title: "", payload: "" };
 
-/** Fills each entry of an object's lists, and the lists within these entries. */
+/** Fills in defaults in each entry of an object's lists, and in the lists within these entries. */
 function fillLists(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { buttons, items } = value;

@@ -88,14 +88,14 @@ export const registrationEnvelope = z.object({
 });
 
 /**
- * The response of the three operations (section 2.2). Unknown fields are dropped. If nothing is registered, `data` may
- * be missing, null, `[]`, or an object with empty fields.
+ * The response to any of the three operations (section 2.2). Unknown fields are dropped. If nothing is
+ * registered, `data` may be missing, null, `[]`, or an object with empty fields.
  */
 export interface RegistrationEnvelope extends z.infer<typeof registrationEnvelope> {}
 
 /**
  * Returns the registration in the `data` of a response. Returns undefined if nothing is registered: `data` is
- * missing, null, `[]` or `{}`, or its `webhook_url` is missing, null or empty. With a `webhook_url`, any
+ * missing, null, `[]` or `{}`, or its `webhook_url` is missing, null or empty. If there is a `webhook_url`, any
  * other field that is missing or null becomes an empty string. Throws a ZodError for any other shape
  * (sections 2.1 and 2.2).
  */

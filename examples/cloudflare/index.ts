@@ -78,7 +78,7 @@ const webhooks = workspaces.map(({ name, baseUrl, key }) => {
       // It takes minutes to issue the certificate of a new host name.
       timeouts: { readySeconds: 300 },
     },
-    // The Worker must know a new key before the service does, and must be able to forward deliveries.
+    // The Worker must know a new key before the service does, and must already be able to forward deliveries.
     { dependsOn: [worker, forwarder, address] },
   );
   return { name, webhookUrl, webhook };

@@ -15,14 +15,14 @@ export interface Settings {
   workspaces: Record<string, Workspace>;
   /** The secret from which the verification keys of all workspaces are derived. */
   keySeed: pulumi.Output<string>;
-  /** The current rotation first, then the earlier ones whose keys are accepted. */
+  /** The current rotation first, then the earlier ones whose keys are still accepted. */
   rotations: string[];
   /** A host name in a zone of the account. Without it, the Worker runs on workers.dev. */
   hostname: string | undefined;
   replayDeadLetters: boolean;
 }
 
-/** Reads the configuration; fails with one error that names everything that is wrong with the workspaces. */
+/** Reads the configuration. If workspaces are wrong, throws one error that lists all their problems. */
 export function readSettings(): Settings {
   const config = new pulumi.Config();
   const workspaces = config.requireObject<Record<string, Workspace>>("workspaces");

@@ -2,11 +2,11 @@ import { parseArgs } from "node:util";
 import { openFleet } from "pulumi-apichat/fleet";
 import { definition } from "./definition.ts";
 
-// Prints what to set in Pulumi Cloud for each stack: how Deployments runs it, drift detection once a day without
-// repair, and no schedule that destroys it (TTL). With --apply, it sends these settings. To run it:
+// Prints requests to Pulumi Cloud for each stack: they set how Deployments runs it, detect drift once a day
+// without repair, and delete any schedule that would destroy it (TTL). With --apply, also sends them. Usage:
 // node deployments.ts <organization> <URL of the repository> [--apply]
 
-/** The variables that the definition and the provider need. They are printed by name and sent as secrets. */
+/** The variables that the definition and the provider need. Printed by name only; sent as secrets. */
 const VARIABLES = ["APICHAT_API_KEY", "KEY_SEED"];
 
 const { positionals, values } = parseArgs({
@@ -51,7 +51,7 @@ function findSchedules(schedules: Schedule[], operation: string): Schedule[] {
   return schedules.filter(({ definition: { request } = {} }) => request?.operation === operation);
 }
 
-/** Prints a request, and with --apply sends it. */
+/** Prints a request. With --apply, also sends it. */
 async function send(method: string, path: string, body?: object): Promise<unknown> {
   if (!values.apply) {
     console.log(method, path, body === undefined ? "" : JSON.stringify(body));

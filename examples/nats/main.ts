@@ -24,7 +24,7 @@ const server = createServer(
     else end(404)();
   },
 );
-// Against senders without a key: toNodeListener keeps at most 64 MiB of incomplete bodies, and this limits connections.
+// Protects against senders without a key, as does toNodeListener's limit of 64 MiB for incomplete bodies.
 server.maxConnections = 2_000;
 server.listen(config.port, config.host, () => console.log(`listening on port ${config.port}`));
 process.once("SIGTERM", () => server.close(() => void queue.connection.drain()));

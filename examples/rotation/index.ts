@@ -3,7 +3,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new first rotation creates a new key; earlier keys are still accepted. The same seed always gives the same keys.
+// A new first rotation creates a new key; earlier keys are still accepted. The same seed always produces the same keys.
 const key = new VerificationKey("rotation", {
   derivedFrom: config.requireSecret("keySeed"),
   rotations: config.requireObject<string[]>("rotations"),
@@ -17,7 +17,7 @@ const responder = new HandshakeResponder("rotation", {
   publicUrl: config.get("publicUrl"),
 });
 
-// The URL comes from the responder, so Pulumi updates the webhook second, when the key is already accepted.
+// The URL comes from the responder, so Pulumi updates the webhook only once the responder accepts the key.
 // The workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
 const webhook = new ApiChatWebhook("rotation", {
   webhookUrl: responder.urls.acme,

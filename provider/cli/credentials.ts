@@ -20,7 +20,7 @@ interface SecretSource {
   hint: string;
 }
 
-/** `fileOption`: the option's name in the options that commander returns. */
+/** `fileOption`: the property of commander's options object that contains the file's path. */
 const SECRETS = {
   apiKey: {
     label: "API key",

@@ -1,4 +1,4 @@
-/** Reads variables that the Pulumi program has set. Throws if one of them is missing. */
+/** Reads environment variables that the Pulumi program sets. Throws if one of them is missing. */
 export function readEnvironment<Name extends string>(...names: Name[]): Record<Name, string> {
   const values = names.map((name) => {
     const value = process.env[name];

@@ -30,7 +30,7 @@ export function createForwarder(options: ForwarderOptions): (event: SQSEvent) =>
 
 const groupOf = ({ attributes, messageId }: SQSRecord): string => attributes.MessageGroupId ?? messageId;
 
-/** Returns the records to receive again. */
+/** Forwards records until one fails. Returns those that must be received again. */
 async function forwardInOrder(
   records: readonly SQSRecord[],
   options: ForwarderOptions,
@@ -55,7 +55,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     const attempt = record.attributes.ApproximateReceiveCount;
     console.error(`Delivery ${delivery.id} was not accepted (attempt ${attempt}): ${outcome.reason}`);
     if (outcome.kind === "retry") return outcome;
-    // The target will never accept it, so its conversation need not wait for the last attempt.
+    // The target will never accept this delivery, so later ones need not wait until its attempts are used up.
     await options.deadLetters.send({
       body: record.body,
       group: groupOf(record),

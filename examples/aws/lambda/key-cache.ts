@@ -1,9 +1,9 @@
-/** Older keys are read again before they are used. A removed key may still be accepted for this long. */
+/** Keys that were read longer ago are read again before use. So a removed key may be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Minimum interval between reads caused by rejected requests, because such requests cost nothing to send. */
+/** Rejected requests cause at most one read in this time, because anyone can send such requests. */
 const MIN_AGE_MS = 1_000;
 
-/** Caches the verification keys of a store between the invocations of one instance. */
+/** Caches the verification keys of a store between the invocations of one Lambda instance. */
 export interface KeyCache {
   /** The keys. Rejects if they have never been read and cannot be read now. */
   current(): Promise<readonly string[]>;

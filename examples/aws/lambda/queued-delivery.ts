@@ -13,7 +13,7 @@ export const QUEUE_MESSAGE_BYTES = 1024 * 1024;
 /** The largest body of a delivery: base64 needs a third more, and 90 KiB remain for the id and the headers. */
 export const BODY_LIMIT_BYTES = 700 * 1024;
 
-/** Writes a delivery as a message. The body is base64, because SQS does not accept every text. */
+/** Writes a delivery as a message. The body is base64, because SQS rejects some characters. */
 export function encodeDelivery({ id, headers, body }: QueuedDelivery): string {
   return JSON.stringify({ id, headers, body: Buffer.from(body).toString("base64") });
 }

@@ -4,7 +4,7 @@ const timeLimits = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnReq
 
 const client = new SSMClient({ maxAttempts: 3, requestHandler: timeLimits });
 
-/** Reads a SecureString of the Parameter Store, decrypted. */
+/** Reads and decrypts a SecureString from the Parameter Store. */
 export async function readParameter(name: string): Promise<string> {
   const { Parameter } = await client.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
   if (!Parameter?.Value) throw new Error(`the parameter ${name} has no value`);

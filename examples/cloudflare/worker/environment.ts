@@ -11,7 +11,7 @@ export interface Env {
   DEAD_LETTER_QUEUE: string;
   /** The secret from which the verification keys are derived. */
   KEY_SEED: string;
-  /** A JSON list: the current rotation, then the earlier ones whose keys are accepted. */
+  /** A JSON list: the current rotation, then the earlier ones whose keys are still accepted. */
   ROTATIONS: string;
 }
 
@@ -25,6 +25,6 @@ export function findWorkspace(env: Env, name: string): Workspace | undefined {
   return typeof binding === "string" ? (JSON.parse(binding) as Workspace) : undefined;
 }
 
-/** The same keys as those of the workspace's `VerificationKey`. */
+/** Derives the same keys as the workspace's `VerificationKey`. */
 export const keysOf = ({ KEY_SEED, ROTATIONS }: Env, name: string): Promise<string[]> =>
   deriveVerificationKeys(KEY_SEED, { subject: name, rotations: JSON.parse(ROTATIONS) });

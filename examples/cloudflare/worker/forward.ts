@@ -7,7 +7,7 @@ const MAX_BACKOFF_SECONDS = 60 * 60;
 /** Queues reject longer delays. */
 const MAX_DELAY_SECONDS = 12 * 60 * 60;
 
-/** Forwards one delivery. Acknowledges it if the target accepted it, and otherwise retries later. */
+/** Forwards one delivery. If the target does not accept it, retries it later, or buries it if a retry cannot help. */
 export async function forward(message: Message<Letter>, env: Env): Promise<void> {
   const { id, workspace } = message.body;
   try {
@@ -53,7 +53,7 @@ async function bury(message: Message<Letter>, env: Env): Promise<void> {
   message.ack();
 }
 
-/** 1 s, 2 s, 4 s … 1 h, and at least as long as the target requests. */
+/** The delay before the next attempt: 1 s, 2 s, 4 s … 1 h, or longer if the target requests it. */
 function delayOf(attempts: number, retryAfterSeconds = 0): number {
   const backoff = Math.min(2 ** (attempts - 1), MAX_BACKOFF_SECONDS);
   return Math.min(Math.max(backoff, retryAfterSeconds), MAX_DELAY_SECONDS);

@@ -4,7 +4,7 @@ import { forward, replay } from "./forward";
 import { BODY_LIMIT_BYTES, writeLetter, type Letter } from "./letter";
 
 export default {
-  /** The webhook URL of a workspace is `/<name>`. A delivery is acknowledged once it is in the queue. */
+  /** The path of a workspace's webhook URL is `/<name>`. A delivery is acknowledged once it is in the queue. */
   async fetch(request, env) {
     const name = new URL(request.url).pathname.slice(1);
     if (findWorkspace(env, name) === undefined)

@@ -1,6 +1,6 @@
 import { DELIVERY_ID_HEADER, endToEndHeaders, type RequestHead } from "pulumi-apichat/responder";
 
-/** A delivery on its way through the queues. JSON, so that the dashboard and pull consumers can show it. */
+/** A delivery in a queue. It is plain JSON, so that the dashboard and pull consumers can show it. */
 export interface Letter {
   /** Stays the same across retries and replays. */
   id: string;

@@ -60,7 +60,7 @@ async function runPulumi(args: readonly string[], signal: AbortSignal): Promise<
 
 const execute = promisify(execFile);
 
-/** Checks that the engine finds the resource plugin: in the folder that Pulumi.yaml names, or installed. */
+/** Checks that the engine finds the plugin: in the folder that Pulumi.yaml names, or else among the installed ones. */
 async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
   // Every program needs the plugin, except a Node.js program that does not name it.

@@ -2,7 +2,7 @@ import { acceptHeaderWay, HEADER_WAY, parseWholeNumber } from "../option-values.
 import { type Command, Help, Option } from "commander";
 import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/open-points.js";
 
-const GROUP = "Open points of the specification, and how to read them:";
+const GROUP = "Open points of the specification, and how the emulator interprets them:";
 
 export function addOpenPointOptions(command: Command): Command {
   for (const [path, point] of listOpenPoints()) command.addOption(toOption(path, point));

@@ -6,7 +6,7 @@ import { toJsonLine } from "../../lib/plain-text.js";
 import { formatEvent } from "./event-lines.js";
 import { type EmulatorCliOptions, toEmulatorOptions } from "./settings.js";
 
-/** Starts the emulator, prints its addresses, and then a line for each event. */
+/** Starts the emulator, prints its addresses, and then prints a line for each event. */
 export async function startFromOptions(options: EmulatorCliOptions): Promise<Emulator> {
   const { json = false, quiet = false } = options;
   const { settings, generated } = await toEmulatorOptions(options);
@@ -40,7 +40,7 @@ type Places = ReturnType<typeof toPlaces>;
 /** How many workspaces are printed at the start. */
 const SHOWN_WORKSPACES = 5;
 
-/** The addresses of the emulator: the first line of `--json`. Contains generated keys, but no others. */
+/** The first line of output: the emulator's addresses. Contains generated keys, but no others. */
 const toPlaces = ({ url, botUrl, workspaces }: Emulator, generated: readonly string[]) => ({
   type: "started",
   at: new Date().toISOString(),

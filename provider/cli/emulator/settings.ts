@@ -8,7 +8,7 @@ import { isLoopback } from "../../lib/url.js";
 /** The options of `apichat emulator` without the open points, as commander returns them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
   port: number;
-  /** Default: the port after `port`, or any free one. */
+  /** Default: the port after `port`, or any free one if `port` is 0 or 65535. */
   botPort?: number;
   host: string;
   tokenFile?: string;
@@ -31,7 +31,7 @@ const TOKEN = {
 };
 
 /**
- * Returns the options of `startEmulator`, and the names of the workspaces with generated keys. A flag overrides the
+ * Returns the options for `startEmulator`, and the names of the workspaces with generated keys. A flag overrides the
  * seed. Throws a UsageError or `invalid_config`.
  */
 export async function toEmulatorOptions(

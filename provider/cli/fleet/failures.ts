@@ -11,7 +11,7 @@ export function lineOf({ message, error }: FleetFailure): string {
   return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
-/** What failures with the same cause have in common: "get-webhook at https://platform.example: HTTP 401". */
+/** What failures with the same cause have in common, such as "get-webhook at https://platform.example: HTTP 401". */
 export function describeCause({ message, error }: FleetFailure): string {
   // If arguments are wrong, only the message says what is wrong; the code is always the same.
   if (error === undefined || error.problems) return firstLine(message);
@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** The same text for failures with the same cause, except that a stack's text always differs from a workspace's. */
+/** A key that is equal for failures with the same cause. A stack's key never equals a workspace's. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

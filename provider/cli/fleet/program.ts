@@ -57,8 +57,8 @@ const rotateCommand = (source: FleetSource): Command =>
     {
       about: `The first wave is a single stack. Each later wave has --wave-size stacks (default:
 --stacks-at-once). Each wave is verified before the next begins, and a failed wave stops the rotation.
-Earlier keys are still accepted meanwhile. To continue an interrupted rotation, run the command again. It
-prompts first; without a terminal, pass --yes.`,
+Earlier keys are still accepted. To continue an interrupted rotation, run the command again. The command
+prompts before it changes anything; without a terminal, pass --yes.`,
       examples: ["rotate", "rotate --rotation 2026-12 --wave-size 2 --yes"],
       asks: true,
       work: async ({ fleet, confirm, report }, options) => {
@@ -93,8 +93,8 @@ const destroyCommand = (source: FleetSource): Command =>
     source,
     new Command("destroy").description("remove all webhooks and stacks of the fleet"),
     {
-      about: `Webhooks taken over by somebody else are left in place. It asks you to type the number of webhooks;
-without a terminal, pass --yes.`,
+      about: `Webhooks taken over by somebody else are left in place. The command asks you to type the number of
+webhooks; without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
@@ -130,8 +130,8 @@ const stacksCommand = (source: FleetSource): Command =>
       .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON"),
     {
-      about: `The name of a workspace and the number of stacks determine its stack. Adding or removing a workspace
-does not move the others.`,
+      about: `A workspace's stack depends only on the workspace's name and the number of stacks. Adding or removing a
+workspace does not move the others.`,
       examples: ["stacks", "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'"],
       work: async ({ fleet, output }) => {
         const stacks = fleet.stacks.map(({ name, workspaces }) => ({
@@ -155,7 +155,7 @@ const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as printed by the stacks command")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi in a terminal. The project does what up
+      about: `For use with Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi itself. The project does what up
 does for this stack, but does not write the index stack. The files contain secrets, and only you can read
 them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],

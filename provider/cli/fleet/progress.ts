@@ -12,7 +12,7 @@ export class FleetProgress {
   #workspaces = "";
   #printedAt = 0;
   readonly #seen = new Set<string>();
-  /** Printed notes and causes of failures, which many workspaces may share. */
+  /** The notes and causes that have been printed. Many workspaces may have the same ones. */
   readonly #printed = new Set<string>();
 
   constructor(signal: AbortSignal) {

@@ -19,7 +19,7 @@ import { describeCause, groupFailures, lineOf } from "./failures.js";
 export type AnyReport = FleetReport | FleetPlan | RotationReport | DriftReport;
 
 interface Place {
-  /** How the commands that a report suggests begin, such as `node fleet.ts`. */
+  /** The beginning of each command that a report suggests, such as `node fleet.ts`. */
   program: string;
   paint: Paint;
 }
@@ -134,7 +134,7 @@ function describeEnd(report: AnyReport, program: string): (string | false)[] {
     stoppedBy !== undefined && `Stopped: ${stoppedBy}.`,
     skipped.length > 0 && `Not started: ${left}.`,
     outcome !== "done" && !["plan", "watch"].includes(action) && `${next}: ${program} ${again}`,
-    // A shard does not write the index stack, which is therefore still the one of an earlier run.
+    // A shard does not write the index stack, so the index stack still has the contents of an earlier run.
     shard !== undefined &&
       ["up", "destroy"].includes(action) &&
       `Shard ${shard} does not update the index stack. ` +
@@ -195,7 +195,7 @@ function describeDrift({ checked, startedAt, workspaces }: DriftReport, place: P
   ];
 }
 
-/** How one workspace differs, and what repairs it: a row for each property, or one for the webhook. */
+/** How one workspace differs, and what repairs it: a row for each property, or one row for the whole webhook. */
 function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
   const { workspace, stack, kind, baseUrl = "", properties } = drifted;
   const up = `${program} up`;
