@@ -66,7 +66,7 @@ export interface ControlError {
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each event. A changed record is sent
- * again, complete. After `reset`, a client must read everything again.
+ * The `data` of each event of the live stream, `GET /_emulator/events` (server-sent events). A changed record is sent
+ * again in full. After `reset`, a client must read everything again.
  */
 export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

@@ -60,7 +60,7 @@ export function sendReply(
   return { message: addMessage(place, { from, body }), delivery: null };
 }
 
-/** Records a message and its delivery, and queues it. `done` resolves when the delivery has its verdict. */
+/** Records a message and its delivery, and queues the delivery. `done` resolves when the delivery has its verdict. */
 function recordAndDeliver(place: Place, from: Author, body: OutboundMessage, url: string) {
   const json = serializeMessage(body);
   const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
