@@ -170,7 +170,7 @@ function unquote(core: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Error codes of the operating system, of OpenSSL (as Node writes them) and of undici. The first match counts. */
+/** Error codes of the operating system, of OpenSSL (as Node writes them) and of undici. The first match applies. */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/, "name_not_resolved"],
   [/^ECONNREFUSED$/, "connection_refused"],

@@ -46,8 +46,8 @@ export interface SettingsView {
 }
 
 /**
- * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with
- * `message_type` and `private` optional.
+ * The response to `POST /_emulator/workspaces/{name}/replies`. The body of the request is an agent's reply: an
+ * outbound message (section 2.4), in which `message_type` and `private` are optional.
  */
 export interface ReplyAnswer {
   /** The agent's message. */

@@ -226,7 +226,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   if ("reason" in result) return result.reason;
   const { status } = result;
   if (reading === "any" || status === 200) return "";
-  return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
+  return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: it must be 200` : "");
 }
 
 /** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */

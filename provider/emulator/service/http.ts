@@ -13,7 +13,7 @@ import { toStrings } from "./outgoing.js";
 /** Longer than clients keep an idle connection, so that no connection is closed while a client sends. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Returns the requested URL. A client behind a proxy sends the absolute form; "*" and the like become the root. */
+/** Returns the requested URL. A client that uses a proxy sends the whole URL; "*" and the like become the root. */
 export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
   return URL.parse(text) ?? new URL("http://emulator/");
