@@ -20,7 +20,7 @@ import { KEY_SPEC, verificationKeyLifecycle } from "./verification-key/provider.
 
 if (isProviderOfSdk()) endWithStdin();
 
-/** The provider of the process of a `HandshakeResponder`. */
+/** The provider that runs the process of a `HandshakeResponder`. */
 export const ResponderProcess = guardDynamic(PROCESS_SPEC, new ResponderLifecycle());
 
 /** The provider of the class `VerificationKey`. */
@@ -28,7 +28,7 @@ export const VerificationKey = guardDynamic(KEY_SPEC, verificationKeyLifecycle);
 
 const DYNAMIC_WEBHOOK_SPEC: ResourceSpec = {
   ...WEBHOOK_SPEC,
-  // The engine marks the program's own secrets again, but not their copies in `drift`.
+  // The engine marks the program's own secrets as secret again, but not their copies in `drift`.
   secretsIn: (values) => [...WEBHOOK_SPEC.secretsIn(values), ...SECRETS_OF_DRIFT],
 };
 

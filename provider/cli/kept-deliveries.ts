@@ -99,7 +99,7 @@ const placeCommand = (name: string): Command =>
 
 const DELIVERIES_HELP = `
 For each failed delivery, prints the reason and the time of the next attempt (with --json: "failure" and
-"nextAttemptAt"). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
+"nextAttemptAt"). Later deliveries of its conversation wait for the failed one. To retry now: apichat responder retry.
 
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
@@ -120,13 +120,13 @@ Examples:
 ${ENDINGS}`;
 
 const REPLAY_HELP = `
-A running responder forwards the dead letters at once; otherwise, the next one to start does. The ids stay the same.
+A running responder forwards the dead letters at once; if none runs, the next one to start does. The ids stay the same.
 
 Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
 ${ENDINGS}
-Also 1 if one of the ids is not that of a dead letter.`;
+Also 1 if an id is not that of a dead letter.`;
 
 const RETRY_HELP = `
 After a failed attempt, the responder waits 1 second to 5 minutes before the next one, or as long as the target's
@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change, then prints and returns its count. With `--json`, the count is printed under `name`. */
+/** Makes a change, then prints and returns how many items it affected. With `--json`, prints that as `name`. */
 async function change(
   options: PlaceOptions,
   name: string,

@@ -28,10 +28,10 @@ export function parseUrl(text: string): string {
   throw new InvalidArgumentError(`It ${problem}.`);
 }
 
-/** The choice for sending the key alone, in a header with the name NAME. */
+/** The choice that sends only the key, in a header named NAME. */
 export const HEADER_WAY = "header:NAME";
 
-/** Makes an option with choices accept `header:NAME` with any name. Its value is then an object. */
+/** Makes an option with choices accept `header:NAME` with any name. The option's value is then an object. */
 export function acceptHeaderWay(option: Option): Option {
   const { parseArg } = option;
   return option.argParser((text) =>
@@ -47,7 +47,7 @@ export function parseSeconds(text: string): number {
   throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
-/** Like {@link parseSeconds}, but also accepts 0 for no waiting. */
+/** Like {@link parseSeconds}, but also accepts 0, which means not to wait. */
 export const parseWaitingSeconds = (text: string): number => (text === "0" ? 0 : parseSeconds(text));
 
 export const requestSecondsOption = (description: string, seconds = DEFAULT_REQUEST_SECONDS): Option =>

@@ -39,7 +39,7 @@ const paintOn =
 export const paint = paintOn(process.stdout);
 export const paintOnStderr = paintOn(process.stderr);
 
-/** The date of the start. The locale "sv" writes dates as in ISO 8601. */
+/** The date when the process started. The locale "sv" formats dates as ISO 8601 does. */
 const STARTED_ON = new Date().toLocaleDateString("sv");
 
 /** The local time of an event, with its date if the process did not start on that day. */

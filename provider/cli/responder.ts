@@ -64,7 +64,7 @@ Examples:
 
 Exit code: 0 stopped, 1 could not start, 2 usage or configuration error.`;
 
-/** The id is sent in a header of the control interface. */
+/** The id is sent in a header of the control interface, so only these characters are allowed. */
 function parseInstance(text: string): string {
   if (/^[\w.-]{1,64}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');

@@ -2,7 +2,7 @@ import { toPlainText } from "../lib/plain-text.js";
 import { paint, type Paint } from "./output.js";
 
 interface TableOptions {
-  /** The colours of cells with exactly this text, such as the name of a result. */
+  /** Maps the exact text of a cell, such as the name of a result, to its colour. */
   colours?: Readonly<Record<string, "green" | "yellow" | "red" | "gray">>;
   /** Adds colours if the output supports them. Default: for stdout. */
   paint?: Paint;

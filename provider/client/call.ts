@@ -21,7 +21,7 @@ export const RESPONSE_LIMIT_BYTES = 1024 * 1024;
 
 const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Assumed to mean that a message was not accepted. The specification defines no status (section 7). */
+/** Statuses assumed to mean that a message was not accepted. The specification defines none (section 7). */
 const NOT_TAKEN_STATUS = new Set([429, 503]);
 
 /** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
@@ -32,7 +32,7 @@ export interface AttemptFailure {
   text: string;
   retry: boolean;
   retryAfterMs?: number | undefined;
-  /** When to stop retrying, by `performance.now()`. If set, each attempt has the call's whole time limit. */
+  /** When to stop retrying, by `performance.now()`. If set, each attempt may take the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number | undefined;
   /** Nothing was written to the connection. */
@@ -45,7 +45,7 @@ export interface AttemptFailure {
   cause?: unknown;
 }
 
-/** What to check after a failed connection: only some of these failures go away by themselves. */
+/** What to check after a failed connection, which depends on whether a retry may help. */
 export const hintForConnection = (
   { retry, connection }: AttemptFailure,
   address: "baseUrl" | "botUrl",
@@ -64,7 +64,7 @@ export interface ServiceCall<Result> {
   message: object;
   /** Sent in addition to the JSON headers. */
   headers: Readonly<Record<string, string>>;
-  /** Redacts what no error may show. */
+  /** Redacts what errors must not show. */
   redact: Redact;
   /** The client's options. The time limit covers all attempts, but not the pauses after an HTTP 429. */
   options: ClientOptions;
@@ -76,7 +76,7 @@ export interface ServiceCall<Result> {
   judge: (failure: AttemptFailure) => AttemptFailure;
   /** Called before each retry. If it resolves to a result, the call ends with that result instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
-  /** What to do next, unless the failure itself says so. */
+  /** What to do next, in addition to the failure's own hints. */
   hintsFor: (failure: AttemptFailure) => Hint[];
 }
 
@@ -158,7 +158,7 @@ async function attempt<Result>(
   }
 }
 
-/** The specification defines no status, so any 2xx is a success. */
+/** The specification defines no success status, so any 2xx is a success. */
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 type Asked = Pick<ServiceCall<unknown>, "operation" | "url" | "redact">;

@@ -123,7 +123,7 @@ function hintsForMessage(failure: AttemptFailure): Hint[] {
   return mayHaveTakenEffect ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** The parts of a message that errors must not quote. Short ones are left out: they also occur by chance. */
+/** The parts of a message that errors must not quote. Short ones are left out: an error may contain them by chance. */
 function textsOf(message: InboundMessage): string[] {
   const { content, sender } = message;
   const buttons = "submitted_values" in message ? message.submitted_values : [];

@@ -103,7 +103,7 @@ function toWire(options: MessageOfKind): unknown {
   return { ...common, content: "", attachments: [{ file_type: options.kind, data_url: options.url }] };
 }
 
-/** The schema that a message is meant to match. An error of the union of all schemas would name no field. */
+/** The schema that a message is meant to match. The union of all schemas would fail without naming a field. */
 function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   const has = (field: string): boolean => typeof message === "object" && message !== null && field in message;
   const kind = has("attachments") ? "image" : has("submitted_values") ? "button" : "text";
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Replaces the names of wire fields by those of options. Names a button's title, which is in two fields, only once. */
+/** Replaces wire fields' names with options' names. Names a button's title, which is in two fields, only once. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

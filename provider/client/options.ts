@@ -23,7 +23,7 @@ export interface ClientOptions {
   ) => void;
 }
 
-/** Throws an `invalid_config` error that names the wrong options. `keyHint` is for a wrong key. */
+/** Throws an `invalid_config` error that names the wrong options. If a key is wrong, it contains `keyHint`. */
 export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
   const problems = problemsOf(schema, options);
   const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];

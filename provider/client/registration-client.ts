@@ -59,8 +59,8 @@ export interface SetWebhookOptions extends CallOptions {
   /** The shared secret for handshakes and signatures (section 2.1); not empty. It never appears in an error. */
   webhookVerificationKey: string;
   /**
-   * Until when a rejection is retried, as a `performance.now()` timestamp, because this machine may be able to
-   * reach the endpoint before the service can. If set, each attempt has the whole time limit. Default: a rejection
+   * Rejections are retried until this `performance.now()` time, because this machine may be able to reach the
+   * endpoint before the service can. If set, each attempt may take the whole time limit. Default: a rejection
    * is final.
    * @internal
    */
@@ -137,7 +137,7 @@ const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
  * The specification shows no errors (section 7), so a service may reject a key with HTTP 200 and an envelope
- * status other than `ok`. In a read, there is hardly anything else that it could reject.
+ * status other than `ok`. A read contains hardly anything else that it could reject.
  */
 export const mayMeanWrongKey = ({
   code,
@@ -150,7 +150,7 @@ export const mayMeanWrongKey = ({
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
   connection === "ECONNREFUSED" && isLoopback(hostname);
 
-/** About three seconds: an emulator that is starting needs no more. */
+/** These take about three seconds, which is enough for an emulator to start. */
 const MAX_REJECTED_ATTEMPTS = 5;
 
 /** Statuses that reject the address or the format of a request: a retry does not help. */

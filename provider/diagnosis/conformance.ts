@@ -24,7 +24,7 @@ export interface EndpointCheck {
   hint?: string;
 }
 
-/** The webhook URL to check, with its keys, and the time limits. */
+/** The webhook URL to check, its keys and the time limit. */
 export interface CheckEndpointOptions {
   /** The webhook URL. */
   url: string;
@@ -40,8 +40,8 @@ export interface CheckEndpointOptions {
 
 /**
  * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after another, and reports
- * how it handled each: see docs/guide/endpoint.md. The endpoint treats the genuine ones as messages of
- * contact 7 in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
+ * how it handled each: see docs/guide/endpoint.md. The endpoint treats valid deliveries as messages of contact 7
+ * in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
  * counts as accepted, any 4xx as rejected. A response after five seconds or more is wrong.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {
@@ -50,7 +50,7 @@ export async function checkEndpoint(options: CheckEndpointOptions): Promise<Endp
   const keys = { current: verificationKey, earlier: earlierKey, foreign, empty: "" };
   const target = { url, limitMs, signal, secrets: [verificationKey, earlierKey ?? verificationKey] };
   const checks: EndpointCheck[] = [];
-  /** The first check of each encoding, and the first of deliveries: its failure explains most of the later ones. */
+  /** The first check of each encoding, and of deliveries. If it fails, most later failures have the same reason. */
   const plain = new Map<string, EndpointCheck>();
   const add = (kind: string, vector: Vector, seen: Seen | undefined): void => {
     const check = judge(vector, seen);

@@ -50,7 +50,7 @@ export function quoteResponse({ body, isComplete }: PostResponse, secrets: reado
 export const quoteText = (text: string, secrets: readonly string[]): string =>
   quote(text, secrets, QUOTED_CHARACTERS);
 
-/** Drops the end of a truncated body after the last mask, because it may contain half of a secret. */
+/** Drops what follows the last mask in a truncated body, because that may end with half of a secret. */
 function untilLastMask(line: string): string {
   const last = line.lastIndexOf(MASK);
   return last < 0 ? line : line.slice(0, last + MASK.length);
@@ -67,7 +67,7 @@ export const SLOW_MS = 5_000;
 /**
  * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`,
  * `only_as_query`: the other encodings that were tried fail, and the specification does not say which one the
- * service uses. `slow`: a response took too long. `not_200`: the body is right, but the status is a 2xx other
+ * service uses. `slow`: a response took too long. `not_200`: the body is correct, but the status is a 2xx other
  * than 200. `private_address`: only a service on the same network can reach the URL. `token_not_checked`: a
  * wrong token also passes.
  */

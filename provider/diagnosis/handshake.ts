@@ -170,7 +170,7 @@ function unquote(core: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Codes of the system, of OpenSSL as Node writes them, and of undici. The first match counts. */
+/** Error codes of the operating system, of OpenSSL (as Node writes them) and of undici. The first match applies. */
 const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/, "name_not_resolved"],
   [/^ECONNREFUSED$/, "connection_refused"],
@@ -196,7 +196,7 @@ export function causeOfFailure(error: unknown): HandshakeCause {
   return error instanceof errors.HTTPParserError ? "not_http" : "connection_failed";
 }
 
-/** The cause of a timeout, by how far the exchange got. */
+/** The cause of a timeout; it depends on how far the exchange got. */
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },

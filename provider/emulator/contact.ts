@@ -6,8 +6,8 @@ import { post } from "./service/outgoing.js";
 import type { EmulatorState, WorkspaceState } from "./state.js";
 
 /**
- * The response of `bot_url` to a contact's message, and of `POST /_emulator/workspaces/{name}/messages`.
- * If the status is 400 or above, that route responds with the same status.
+ * The response of `bot_url` to a contact's message. `POST /_emulator/workspaces/{name}/messages` returns it as JSON,
+ * with the same HTTP status if that is 400 or above.
  */
 export interface SentMessage {
   /** The HTTP status. */
@@ -16,7 +16,7 @@ export interface SentMessage {
   body: unknown;
 }
 
-/** Posts a message to a workspace's bot, with the workspace's flow API key. Throws `unavailable` without a response. */
+/** Posts a message to a workspace's bot, with its flow API key. Throws `unavailable` if there is no response. */
 export async function sendFromContact(
   { origins, outgoing, settings }: EmulatorState,
   { name, botCode, flowApiKey }: WorkspaceState,

@@ -41,7 +41,7 @@ import { createWorkspace, findWorkspace, injectFault, removeWorkspace, resetStat
 export interface Emulator {
   /** Origin of the registration interface: every `baseUrl` starts with it. */
   readonly url: string;
-  /** Origin of the bot host, on another port: `{bot_base_url}` of the specification. */
+  /** Origin of the bot host, on another port: the specification's `{bot_base_url}`. */
   readonly botUrl: string;
   /** The workspaces by name. */
   readonly workspaces: ReadonlyMap<string, Workspace>;
@@ -66,18 +66,18 @@ export interface Emulator {
   /** Calls the listener with every later event, with secrets masked. Returns a function that unsubscribes. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
-   * Resolves with the newest delivery that matches, or with the next one. A pending delivery matches only if
-   * `match` asks for that verdict. If none matches in time, throws `timeout` and names the latest deliveries.
+   * Resolves with the newest delivery that matches; if none does yet, with the next that does. A pending delivery
+   * matches only if `match` asks for `pending`. If none matches in time, throws `timeout` and names the latest ones.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
   /**
-   * Resolves with the newest handshake that matches, or with the next one. If none matches in time, throws
-   * `timeout` and names the latest handshakes.
+   * Resolves with the newest handshake that matches; if none does yet, with the next that does. If none matches in
+   * time, throws `timeout` and names the latest handshakes.
    */
   waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
   /**
-   * Resolves with the newest message that matches, or with the next one. If none matches in time, throws
-   * `timeout` and names the latest messages.
+   * Resolves with the newest message that matches; if none does yet, with the next that does. If none matches in
+   * time, throws `timeout` and names the latest messages.
    */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**

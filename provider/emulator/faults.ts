@@ -9,7 +9,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made before the fault. Default false: it is not made; with `delayMs`, made late. */
+  /** Whether the change is made before the fault. Default false: not made; with `delayMs`, made after the delay. */
   afterChange: z.boolean().optional(),
 };
 
@@ -42,9 +42,9 @@ const answerFault = z.union([statusFault, delayFault, envelopeFault, z.enum(ANSW
  * - `{ delayMs }`: the response is delayed. The change is made after the delay; with `afterChange`, before it.
  * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless
  *   `afterChange`.
- * - `broken-json`, `html`, `truncated`: the change is made; the response is cut JSON, an HTML page, or a body that ends
- *   before its `Content-Length`.
- * - `close-before`, `close-after`: the connection is closed without a response, before or after the change is made.
+ * - `broken-json`, `html`, `truncated`: the change is made. The response is cut JSON, an HTML page, or a body that ends
+ *   before its `Content-Length`, respectively.
+ * - `close-before`, `close-after`: the connection is closed without a response; only `close-after` makes the change.
  *
  * A fault of the handshake replaces the response of the webhook URL, so the handshake fails. Nothing is sent
  * to the URL, except with `close-after` (the request is sent, its response is lost) and `{ delayMs }` (the
@@ -60,7 +60,7 @@ const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]
  *   `retryAfterSeconds` has no effect here.
  * - `{ delayMs }`: sent this much later, as are the deliveries queued behind it; with `afterChange`, sent at
  *   once, but its response counts only after the delay.
- * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
+ * - `broken-json`: the last 4 bytes are missing. `truncated`: the connection ends in the middle of the body. The
  *   signature is for the whole body.
  * - `close-before`: not sent. `close-after`: sent, but its response is lost.
  * - `wrong-signature`: signed with a different key.

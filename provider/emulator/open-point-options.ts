@@ -2,11 +2,11 @@ import * as z from "zod";
 import { isFlowApiKeyAs } from "../client/internal.js";
 import { OPEN_POINTS, type OpenPoint } from "./open-points.js";
 
-/** The reading that stands for an object with the name of a header. */
+/** The reading whose value is an object that contains the name of a header. */
 const HEADER = "header:NAME";
 
 const flowKeyError =
-  'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not use yet';
+  'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not already use';
 const ownHeader = z
   .strictObject({
     /** The name of the header, such as `X-Api-Key`. */

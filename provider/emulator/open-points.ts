@@ -34,7 +34,7 @@ export type OpenPoint =
   | ReturnType<typeof flag | typeof text>
   | ReturnType<typeof amount<"ms" | "count", number | undefined>>;
 
-/** The open points, by the names of the emulator's options. */
+/** The open points, keyed by the names of the emulator's options. */
 export const OPEN_POINTS = {
   handshake: {
     encoding: choice("6.1", "how the three parameters of the handshake are sent", "form", {
@@ -66,13 +66,13 @@ export const OPEN_POINTS = {
   maskKey: flag("2.1", "responses show the verification key as ab********yz"),
   normalizeUrl: flag(
     "2.1",
-    "responses show the URL with its host in lower case, without default port and trailing slash",
+    "responses show the URL with its host in lower case, without a default port or a trailing slash",
   ),
   statusAfterSet: text("3", "the webhook_status after a successful handshake", "verified"),
   verifyAfterMs: amount(
     "ms",
     "3",
-    "time until a status other than verified becomes verified; never by default",
+    "time until a status other than verified changes to verified; by default, it never does",
     undefined,
     FROM_0,
   ),

@@ -31,7 +31,7 @@ export const registrationFields = z.strictObject({
 });
 
 export const workspaceOptions = z.strictObject({
-  /** Letters, digits, `.`, `_` and `-`. The bot code is derived from the name, so it stays the same in every run. */
+  /** Letters, digits, `.`, `_` and `-`. The bot code is derived from the name, so it is the same in every run. */
   name: pathSegment,
   /** The API key of the external system. Workspaces may share one. */
   apiKey: z.string().min(1),

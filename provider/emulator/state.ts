@@ -101,7 +101,7 @@ export interface DeliveryRecord extends Owned {
   url: string;
   /** The headers of the last attempt (empty before the first), and the signed body. */
   request: HttpMessage;
-  /** Whether the signature is the right one for the registered key. */
+  /** Whether the signature is correct for the registered key. */
   signature: "right" | "wrong";
   /** `delivered` if the webhook URL accepted it; `pending` while an attempt is in progress or still due. */
   verdict: "pending" | "delivered" | "failed";
@@ -215,8 +215,8 @@ interface Changed<Workspace, Talk> {
 }
 
 /**
- * A new or changed item, as it is in memory or in the control API, such as
- * `{ type: "message", message }`.
+ * A change to the state, such as `{ type: "message", message }`. A new or changed item has the form that it has in
+ * memory or in the control API.
  */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
@@ -264,7 +264,7 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
-  /** Runs one at a time: calls to a workspace's registration interface, and flow replies in a conversation. */
+  /** Runs the calls to a workspace's registration interface, and a conversation's flow runs, one at a time. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
@@ -282,7 +282,7 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
 }
 
 /**
- * How many of each are kept: requests in all; handshakes, deliveries and conversations per workspace;
+ * How many of each are kept: requests in total; handshakes, deliveries and conversations per workspace;
  * messages per conversation.
  */
 export const HISTORY_LIMIT = 10_000;

@@ -40,7 +40,7 @@ const recordsOf: { [K in Kind]: (workspace: WorkspaceState) => RecordTypes[K][] 
   message: ({ conversations }) => [...conversations.values()].flatMap(({ messages }) => messages),
 };
 
-/** Resolves with the newest record that matches, or else the next one. */
+/** Resolves with the newest record that matches; if none does yet, with the next that does. */
 export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,

@@ -2,7 +2,7 @@ import { endProcess, EXIT } from "../output.js";
 import { reportError, reportInterruption } from "../report-error.js";
 
 /**
- * Runs the work of a command, then exits the process with the code that it returns, or with `failed` after an error.
+ * Runs `work`, then exits the process with the code that `work` returns, or with `failed` if `work` fails.
  * The signal fires at the first Ctrl-C.
  */
 export async function runToEnd(
@@ -26,7 +26,7 @@ export async function runToEnd(
   await endProcess(signal.aborted && code !== EXIT.done ? EXIT.interrupted : code);
 }
 
-/** `npm run` forwards a Ctrl-C that the terminal also sends: within these milliseconds, both count as one press. */
+/** `npm run` forwards the Ctrl-C that the terminal also sends, so two within this time count as one press. */
 const ONE_PRESS_MS = 300;
 
 /**
@@ -41,7 +41,7 @@ function listenForStop(): AbortSignal {
     controller.abort();
   };
   process.on("SIGINT", () => {
-    // The engines end with this process.
+    // When this process exits, its engines end too.
     if (stoppedAt !== undefined && Date.now() - stoppedAt > ONE_PRESS_MS) process.exit(EXIT.interrupted);
     stop();
   });

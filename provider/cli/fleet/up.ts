@@ -9,7 +9,7 @@ type UpCommandOptions = UpOptions & { skipPlan?: boolean };
 
 const MAX_REMOVALS_OPTION = [
   "--max-removals <n>",
-  "how many workspaces that left the list may be removed (default 10)",
+  "how many workspaces may be removed because they left the list (default 10)",
   parseCountOrNone,
 ] as const;
 
@@ -17,7 +17,7 @@ export const planCommand = (source: FleetSource): Command =>
   runCommand<UpOptions>(
     source,
     new Command("plan")
-      .description("report what up would do in each stack; query what is registered for each new webhook")
+      .description("report what up would do in each stack; for each new webhook, query what is registered")
       .option("--refresh", "query the service first, to show drift as well")
       .option(...MAX_REMOVALS_OPTION),
     {
@@ -72,7 +72,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   return plan;
 }
 
-/** Also checks the index stack, which may still contain a workspace that left the list and has no webhook any more. */
+/** Also checks the index stack, where a workspace that has no webhook and is not in the list may remain. */
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;

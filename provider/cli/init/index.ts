@@ -34,7 +34,7 @@ export function initCommand(): Command {
     .argument("[folder]", "target folder; created if needed", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
-      new Option("--language <name>", "language of the program, which then uses the resource plugin")
+      new Option("--language <name>", "write the program in this language, using the resource plugin")
         .choices(isOfArchive() ? LANGUAGES_WITHOUT_NPM : Object.keys(PROGRAM_LANGUAGES))
         .default(isOfArchive() ? "python" : undefined),
     )
@@ -48,8 +48,8 @@ export function initCommand(): Command {
 
 const WITH_NPM = `
 Without --language, the command writes a TypeScript program on the dynamic provider: package.json, tsconfig.json,
-Pulumi.yaml, index.ts and .gitignore. With --language, the program uses the resource plugin, which is also in this
-package: Pulumi.yaml names the plugin's folder, which npm install creates, so each program has a package.json.
+Pulumi.yaml, index.ts and .gitignore. With --language, the program uses the resource plugin, which this package also
+contains. Pulumi.yaml names the folder where npm install puts the plugin, so every program has a package.json.
 `;
 
 const WITHOUT_NPM = `
@@ -152,7 +152,7 @@ async function findPackage(): Promise<{ own: string; source?: string; clone?: st
   return { own, source };
 }
 
-/** Puts a clone's `pulumi` and its Node on PATH, because the machine may have neither. */
+/** Puts the `pulumi` and the Node of a clone on PATH, because the machine may have neither. */
 function pathLine(clone: string, language: ProgramLanguage | undefined): string {
   const host = language === undefined || language === "typescript" ? "" : ` -- --languages ${language}`;
   const engine = `$(dirname "$(npm --prefix ${shellQuote(clone)} run --silent engine${host})")`;
@@ -186,7 +186,7 @@ function nextCommands(
   ];
 }
 
-/** The language hosts of a clone lack what `pulumi install` needs. */
+/** `pulumi install` may fail in a clone, because the clone's language hosts may lack this method. */
 const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n`;
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VERSION } from "../../lib/version.js";
 
-/** The files of a program, as in `examples/`; ".." marks a file that the examples of a language share. */
+/** The files of a program, as in `examples/`. All examples of a language share a file whose path starts with "..". */
 export const PROGRAM_LANGUAGES = {
   yaml: [],
   python: ["requirements.txt", "__main__.py"],
@@ -13,14 +13,14 @@ export const PROGRAM_LANGUAGES = {
 
 export type ProgramLanguage = keyof typeof PROGRAM_LANGUAGES;
 
-/** The languages of programs that need no npm, and no SDK that Pulumi generates. */
+/** The languages whose programs need neither npm nor an SDK that Pulumi generates. */
 export const LANGUAGES_WITHOUT_NPM: readonly ProgramLanguage[] = ["python", "yaml"];
 
 export interface ProgramOptions {
   name: string;
   /** How package.json refers to this package. If undefined, the engine downloads the plugin. */
   source: string | undefined;
-  /** The file or address that the command's wheel was installed from. Empty or undefined: it came from an index. */
+  /** The file or address that the command's wheel was installed from. If empty or undefined, it came from an index. */
   wheel?: string | undefined;
   baseUrl: string;
   /** The user's endpoint. If undefined, the program starts a responder. */

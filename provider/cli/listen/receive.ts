@@ -32,7 +32,7 @@ interface ReceivedDelivery {
 
 type Raw = { delivery: Delivery; headers: Iterable<readonly [string, string]> };
 
-/** A responder that reports each request before its response is sent; `raw` is passed for accepted deliveries. */
+/** A responder that reports each request before it responds; for accepted deliveries, it also passes `raw`. */
 export function createReceiver(
   verificationKeys: string,
   onReceived: (received: ReceivedRequest, raw?: Raw) => void,

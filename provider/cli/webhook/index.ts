@@ -59,7 +59,7 @@ const planCommand = (): Command =>
     .description("show which workspaces are free, yours or somebody else's; writes nothing")
     .requiredOption("--file <file>", "list of workspaces (YAML or JSON)")
     .addOption(apiKeyAsOption())
-    .addOption(requestSecondsOption("how long one workspace may take", 10))
+    .addOption(requestSecondsOption("time limit for each workspace", 10))
     .option("--json", "print JSON")
     .addHelpText("after", PLAN_HELP)
     .action((options: PlanOptions) =>
@@ -116,8 +116,8 @@ ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list contains an entry for each workspace, with its name and baseUrl. Each entry may also contain webhookUrl,
-and apiKey or apiKeyEnv (an environment variable whose name contains API_KEY). At the top of the list, they are
-for all entries. An entry without an API key uses the command's.
+and apiKey or apiKeyEnv (an environment variable whose name contains API_KEY). At the top of the list, these
+fields apply to all entries. An entry without an API key uses the command's.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the

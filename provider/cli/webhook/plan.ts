@@ -23,7 +23,7 @@ export async function runPlan(options: PlanOptions, { credentials, signal }: Com
   );
   const unready = rows.filter((row) => !isReady(row)).length;
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
-  // With a wrong API key, many workspaces fail: the reason and what to do are printed only once.
+  // With a wrong API key, many workspaces fail alike, so the reason and the hint are printed only once.
   const failed = rows.filter(({ reason }) => reason !== undefined);
   const groups = [...Map.groupBy(failed, ({ state, detail }) => `${state} ${detail}`).values()];
   const reasons = groups.map(([first]) => `\n${toPlainText(first?.name ?? "")}: ${first?.reason}\n`);

@@ -16,8 +16,8 @@ export type ControlApp = Hono<ControlEnv>;
 export type ControlContext = Context<ControlEnv>;
 
 /**
- * Returns the body as a string, which may be empty. Throws an HttpError if it is too large, or is not JSON by
- * its content type, because a page on a different site can send some other types without a preflight.
+ * Returns the body as a string, which may be empty. Throws an HttpError if the body is too large, or if its content
+ * type is not JSON, because a page on a different site can send some other types without a preflight.
  */
 export async function readText({ env, req }: ControlContext): Promise<string> {
   const text = await readBody(env.incoming);
@@ -52,6 +52,6 @@ export function requireWorkspace({ directory }: EmulatorState, name: string): Wo
 export function findById<T extends { id: string }>(kind: string, records: readonly T[], id: string): T {
   const record = records.find((one) => one.id === id);
   if (record) return record;
-  const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never existed`;
+  const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, was removed by a reset, or never existed`;
   throw new HttpError(404, text);
 }

@@ -174,7 +174,7 @@ function parseReply(text: string): KnownOutbound["message"] {
   );
 }
 
-/** Adds the fields that are the same in every reply. If the text has one too, the text's value applies. */
+/** Adds the fields that are the same in every reply. Values that the text already contains take precedence. */
 const withDefaults = (text: string): string =>
   text.replace(/^\s*\{(?=\s*")/, '{"message_type":"outgoing","private":false,');
 
@@ -255,8 +255,8 @@ const WAITING_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
 
 /**
- * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls
- * behind. hono's streamSSE is not used, because it does not limit how many bytes wait for the client.
+ * The live stream as server-sent events. It ends when the emulator closes, or when the client disconnects or
+ * falls behind. hono's streamSSE is not used, because it does not limit how many bytes wait for the client.
  */
 function streamEvents({ req, env: { outgoing } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET, but nobody would read the stream.

@@ -46,8 +46,8 @@ export interface SettingsView {
 }
 
 /**
- * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with
- * `message_type` and `private` optional.
+ * The response to `POST /_emulator/workspaces/{name}/replies`. The body of the request is an agent's reply: an
+ * outbound message (section 2.4), in which `message_type` and `private` are optional.
  */
 export interface ReplyAnswer {
   /** The agent's message. */
@@ -66,7 +66,7 @@ export interface ControlError {
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): the `data` of each event. A changed record is sent
- * again, complete. After `reset`, a client must read everything again.
+ * The `data` of each event of the live stream, `GET /_emulator/events` (server-sent events). A changed record is sent
+ * again in full. After `reset`, a client must read everything again.
  */
 export type EmulatorEvent = Change<WorkspaceView, ConversationView>;

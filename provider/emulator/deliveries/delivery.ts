@@ -60,7 +60,7 @@ export function sendReply(
   return { message: addMessage(place, { from, body }), delivery: null };
 }
 
-/** Records a message and its delivery, and queues it. `done` resolves when the delivery has its verdict. */
+/** Records a message and its delivery, and queues the delivery. `done` resolves when the delivery has its verdict. */
 function recordAndDeliver(place: Place, from: Author, body: OutboundMessage, url: string) {
   const json = serializeMessage(body);
   const encoded = place.state.settings.deliveryEncoding === "php" ? toPhpJson(json) : json;
@@ -226,7 +226,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   if ("reason" in result) return result.reason;
   const { status } = result;
   if (reading === "any" || status === 200) return "";
-  return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
+  return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: it must be 200` : "");
 }
 
 /** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */

@@ -4,12 +4,12 @@ import { pause } from "../service/outgoing.js";
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {
-  /** Performs the delivery. `again` means that no other delivery may overtake it any more. */
+  /** Performs the delivery. If `again`, no other delivery may overtake this one any more. */
   perform: (again: boolean) => Promise<TurnEnd>;
   finish: () => void;
 }
 
-/** How long a delivery waits for a next one that it must follow, in milliseconds. */
+/** How long, in milliseconds, a delivery that must follow the next one waits for that one to arrive. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */

@@ -47,7 +47,7 @@ export interface FlowContext {
 }
 
 /**
- * Replies to a contact's message, or returns an empty list. If it throws, nothing is sent and `flow-failed`
+ * Returns the replies to a contact's message, if any. If it throws, nothing is sent and `flow-failed`
  * is reported.
  */
 export type Flow = (context: FlowContext) => readonly FlowReply[] | Promise<readonly FlowReply[]>;
@@ -70,7 +70,7 @@ function echo({ message }: FlowContext): FlowReply[] {
   return [{ type: "text", text: pressed ? `You pressed ${message.content}` : message.content }];
 }
 
-/** Replies with a button template, and to each of its buttons with one of the other six kinds. */
+/** Replies with a button template, or to one of its buttons with one of the other six kinds. */
 function menu({ message, samples }: FlowContext, defaultAction: Reading<"defaultAction">): FlowReply[] {
   const payload = "submitted_values" in message ? message.submitted_values[0].payload : "";
   const media = MEDIA_KINDS.find((kind) => kind === payload);

@@ -11,8 +11,8 @@ interface FlowJob extends Place {
 }
 
 /**
- * Runs the workspace's flow with a contact's message, after the earlier messages of the conversation, and
- * queues its replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is
+ * Runs the workspace's flow with a contact's message, once the conversation's earlier messages are done, and
+ * queues the flow's replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is
  * published.
  */
 export const runFlow = (job: FlowJob): Promise<void> =>

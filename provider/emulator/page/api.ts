@@ -19,7 +19,7 @@ export const shownRouteOf = (segments: readonly string[], query?: Query): string
 export const read = <Answer>(segments: readonly string[], query?: Query): Promise<Answer> =>
   request<Answer>("GET", shownRouteOf(segments, query), null);
 
-/** Sends a change to the control API. A string is sent unchanged: JSON that may contain unsafe integers. */
+/** Sends a change to the control API. A string is sent unchanged: it is JSON that may contain unsafe integers. */
 export function send<Answer>(
   method: "POST" | "PATCH" | "DELETE",
   segments: readonly string[],

@@ -9,7 +9,7 @@ export function parseJson(text: string): unknown {
 /** A string, an empty object or list, a bracket, comma, colon, number or word, with any whitespace around it. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
-/** Without a limit, a body that consists only of brackets would grow with the square of its length. */
+/** Without a limit, the indentation of nothing but nested brackets would grow with the square of their number. */
 const MAX_DEPTH = 20;
 
 /** Indenting takes about a second per megabyte. */

@@ -16,7 +16,7 @@ let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let gathered: EmulatorEvent[] = [];
 
-/** The events since the latest load began; its responses may be older. Undefined if nothing is loading. */
+/** The events since the latest load began, whose responses may be older. Undefined if nothing is loading. */
 let meanwhile: EmulatorEvent[] | undefined;
 
 /** Opens the live stream in place of the current one. Whenever the stream opens, everything is loaded again. */

@@ -13,14 +13,14 @@ import { toStrings } from "./outgoing.js";
 /** Longer than clients keep an idle connection, so that no connection is closed while a client sends. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Returns the requested URL. A client behind a proxy sends the absolute form; "*" and the like become the root. */
+/** Returns the requested URL. A client that uses a proxy sends the whole URL; "*" and the like become the root. */
 export function requestUrlOf({ url: target = "/" }: IncomingMessage): URL {
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
   return URL.parse(text) ?? new URL("http://emulator/");
 }
 
 /**
- * Returns one of the two interfaces of the service. On loopback it is guarded: a test's keys are not secret,
+ * Returns one of the service's two interfaces. On loopback it is guarded: a test's keys are not secret,
  * so a web page could use them to read and change a registration. On other addresses it is as open as the
  * real service. Does not use hono, because connections are cut on purpose here, and because creating and
  * reading a Response would reduce the requests per second by a third.
@@ -38,7 +38,7 @@ export function createService(
       const request = { method, address: requestUrlOf(incoming), headers: toStrings(headers), body };
       send(outgoing, await respondRecorded(state, to, identify, request));
     } catch (error) {
-      // Unless the guard rejected the request, the client left, the emulator is closing, or this is a bug.
+      // Either the guard rejected the request, the client left, the emulator is closing, or this is a bug.
       const text = error instanceof Error ? error.message : String(error);
       const [status, message] =
         error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];

@@ -109,7 +109,7 @@ function assertSenderIsWhole({ sender }: InboundMessage): void {
   );
 }
 
-/** If a button was pressed, `content` and `submitted_values` have the same title (sections 2.3 and 4.2). */
+/** If a button was pressed, `content` and `submitted_values` contain the same title (sections 2.3 and 4.2). */
 function assertContentIsTitle({ content, submitted_values: [{ title }] }: InboundButtonMessage): void {
   if (content === title) return;
   throw rejectFields({ content: ["must be the title of the button, as in submitted_values.0.title"] });

@@ -39,7 +39,7 @@ export const identifyAction: Identify = (state, request, record, text) => {
   if (candidates.length === 0) throw new HttpError(404, "there is no workspace at this address");
   if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   if (!isAction(action) || more.length > 0) {
-    throw new HttpError(404, `the query must have one action: ${Object.keys(requestSchemas).join(", ")}`);
+    throw new HttpError(404, `the query must contain one action: ${Object.keys(requestSchemas).join(", ")}`);
   }
   const { registrationKey } = state.settings;
   const bearer = bearerOf(request.headers);
