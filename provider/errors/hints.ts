@@ -39,7 +39,7 @@ interface HintData extends Record<
     port: number;
   };
   end_process: {
-    /** The process that has locked a data folder; undefined if it has not recorded its ID there. */
+    /** The ID of the process that has locked a data folder; undefined if the process has not recorded it there. */
     pid: number | undefined;
   };
   warn_only: {
@@ -67,7 +67,7 @@ interface Context {
 
 type Words = string | ((context: never) => string);
 
-/** The text of a hint. An audience without an entry gets that of {@link NEXT_AUDIENCE}. */
+/** The text of a hint. An audience without an entry gets the entry of its {@link NEXT_AUDIENCE}. */
 type Row = { program: Words } & Partial<Record<Audience, Words>>;
 
 const HINTS = {
@@ -169,13 +169,13 @@ const HINTS = {
   },
 } satisfies Record<string, Words | Row>;
 
-/** Conditions under which the endpoint may be unreachable from this machine only. */
+/** Conditions under which the service may reach the endpoint although this machine does not. */
 const REACHES = {
   private_address: "If the service can reach this address",
   unreachable: "If only the service can reach it",
 };
 
-/** Words a hint for an audience. */
+/** Returns a hint's text for an audience. */
 export function renderHint(hint: Hint, context: Context): string {
   const row: Words | Row = HINTS[hint.id];
   const isOneForAll = typeof row === "string" || typeof row === "function";
@@ -214,7 +214,7 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** How an audience names a field of a program. */
+/** Returns the name by which an audience knows a field of a program. */
 export const fieldName = (field: string, audience: Audience): string =>
   findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
 

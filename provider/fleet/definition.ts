@@ -44,7 +44,7 @@ export interface FleetDefinition {
 
 /**
  * The arguments of one workspace, as plain values: the fleet creates an `ApiChatWebhook` from them, and a
- * `VerificationKey` if they contain its arguments. Both have the workspace's name.
+ * `VerificationKey` if they contain its arguments. Both resources are named after the workspace.
  */
 export interface WebhookArguments extends Plain<
   Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
