@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
- * Returns the index of a workspace's stack. It depends only on name and count, so other workspaces can come and go.
+ * Returns the index of a workspace's stack. It depends only on the name and the count, not on other workspaces.
  * With rendezvous hashing, a larger count moves only those workspaces that are then in the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {

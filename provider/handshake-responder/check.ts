@@ -141,7 +141,7 @@ async function resolveKeys(
 
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
-/** Uses only the state: a refresh finds out whether the process has ended. */
+/** Looks only at the state. Whether the process has ended is found out by a refresh. */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;

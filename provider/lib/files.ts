@@ -58,7 +58,7 @@ export function warningOfMode(path: string, what: string): string | undefined {
   return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
 }
 
-/** Creates a missing file (0600). An existing one is not opened: closing it would release our locks on it. */
+/** Creates a missing file (0600). An existing file is not opened, because closing it would release our locks on it. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -67,7 +67,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** Reads a file. Returns undefined if there is none. Throws an error of the file system if it cannot be read. */
+/** Reads a file. Returns undefined if there is none. Throws the file system's error if the file cannot be read. */
 export function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");

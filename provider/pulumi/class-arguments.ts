@@ -57,7 +57,7 @@ export function rejectUnknownArgs(name: string, args: object, names: readonly st
   ]);
 }
 
-/** Throws `invalid_config` for the options of an import, because an import has no source for the engine to run. */
+/** Throws `invalid_config` for the options of an import, because the engine would have no provider source to run. */
 export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
   throw invalidConfig([`${name}: the options import and id do not work for a dynamic resource; ${hint}`]);

@@ -23,8 +23,8 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Throws `conflict` if someone else's webhook took the place of ours. One with another URL but our key is ours,
- * changed by hand. It is repaired only if a refresh found it (`shownUrl`): the preview then shows the change.
+ * Throws `conflict` if someone else's webhook took the place of ours. A webhook with our key but another URL is ours,
+ * changed by hand. It is repaired only if a refresh found it (`shownUrl`), because then the preview shows the change.
  */
 export function rejectTakeover(
   seen: Registration,
