@@ -149,7 +149,7 @@ export interface HandshakeStep {
   contentType?: string;
   /** Where a redirect points. */
   location?: string;
-  /** The title of an HTML page, in place of its first bytes. */
+  /** The title, if the response is an HTML page; `firstBytes` is then absent. */
   title?: string;
   /** The start of a wrong response's body, at most 200 characters. */
   firstBytes?: string;

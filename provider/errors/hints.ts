@@ -20,7 +20,7 @@ const NOT_TRIED =
 
 const FORGET = "if the webhook is gone for good, run pulumi state delete <urn>";
 
-/** What a hint contains in addition to its `id`. */
+/** What each hint contains in addition to its `id`. */
 interface HintData extends Record<
   "check_address" | "check_connection" | "start_emulator" | "set_final_address",
   {
@@ -79,7 +79,7 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy use the API key of the last pulumi up, even if that failed: " +
+    "Refresh and destroy use the API key of the last pulumi up, even if that up failed: " +
     "if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
@@ -100,7 +100,7 @@ const HINTS = {
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
   check_proxy: "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and what the proxy allows",
   start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
-    `For the emulator, run ${commandLine()} emulator; else check ${fieldName(address, audience)}`,
+    `To use the emulator, run ${commandLine()} emulator; otherwise, check ${fieldName(address, audience)}`,
   set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {
@@ -156,8 +156,8 @@ const HINTS = {
     `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
   set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
   set_local_host: "Set the host to 127.0.0.1, or to 0.0.0.0 for every address",
-  own_data_dir: "Stop the other one first, or set another dataDir",
-  restart_responder: "Stop it, and start it again",
+  own_data_dir: "Stop that responder first, or set another dataDir",
+  restart_responder: "Stop the responder, and start it again",
   end_process: ({ pid }: HintData["end_process"]) =>
     pid === undefined
       ? "Try again in a moment; if that fails, end the process that has lock.sqlite open there"

@@ -32,7 +32,7 @@ const dataDir = z
   .refine(isAbsolute, { error: folderError, abort: true })
   .refine((path) => !isWithin(path, process.cwd()), {
     error: ({ input }) =>
-      `must be outside the program's folder, got ${JSON.stringify(input)}: the keys and messages in it ` +
+      `must be outside the program's folder, got ${JSON.stringify(input)}: the keys and messages in dataDir ` +
       "would be committed or published with the program; name another folder, such as /var/lib/apichat",
   });
 

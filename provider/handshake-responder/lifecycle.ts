@@ -96,7 +96,7 @@ export class ResponderLifecycle {
     if (!isHere) {
       printWarning(
         name,
-        "the responder was running on another machine and was now started on this one; " +
+        "the responder was running on another machine and has now been started on this one; " +
           `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
       );
     } else if (state.dataDir !== inputs.dataDir) {

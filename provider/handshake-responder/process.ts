@@ -87,7 +87,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
     if (announced?.instance === instance && (await isResponding(announced))) return announced;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);
-      const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
+      const how = `ended during its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
       throw processError("unavailable", `the responder ${printed ? `did not start: ${printed}` : how}`);
     }
     const failed = await Promise.race([failure, sleep(INSPECT_EVERY_MS)]);

@@ -7,8 +7,8 @@ import { mayHoldQuery } from "../lib/url.js";
 
 /**
  * The source of a dynamic provider, identical for all resources of a type, in all programs and versions. It
- * is stored in each resource's state, so that delete and refresh run the installed package, not the code from
- * when the resource was created. If the package is missing or Node is too old, the error has no stack trace.
+ * is stored in each resource's state. It loads the installed package, so delete and refresh do not run outdated code
+ * from the state. If the package is missing or Node is too old, the error has no stack trace.
  */
 export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "ResponderProcess"): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +

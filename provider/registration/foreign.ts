@@ -56,7 +56,7 @@ export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
 export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
   isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
 
-/** An empty workspace has no bot code, so only an unchanged base URL and API key show that it is the same one. */
+/** An empty workspace shows no bot code, so only an unchanged base URL and API key prove that it is the same one. */
 export function requireSameWorkspace(
   { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
   ours: Ours,
