@@ -30,7 +30,7 @@ const workspaceChange = workspaceOptions
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** The workspace that gets the calls with this one's address and API key. This one's own name undoes that. */
+    /** The workspace that gets the calls with this one's address and API key. To undo that, set this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),

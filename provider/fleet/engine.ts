@@ -151,7 +151,7 @@ export class Engine {
     return end;
   }
 
-  /** Clears a killed run's pending creates: later runs would warn, although the resources are in the state by now. */
+  /** Clears a killed run's pending creates: their resources are in the state by now, but later runs would warn. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);

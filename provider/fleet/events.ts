@@ -44,7 +44,7 @@ export class EventReader {
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #keys = new Map<string, StackReport["keys"][number]>();
-  /** The failures, without duplicates. One without a workspace does not concern a resource of this package. */
+  /** The failures, without duplicates. A failure without a workspace is not about a resource of this package. */
   readonly #failures = new Map<string, FleetFailure>();
 
   constructor(options: EventReaderOptions) {

@@ -44,7 +44,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // Keeps Ctrl-C in the terminal away from the engine, because a second one would end the engine at once.
+    // Keeps Ctrl-C in the terminal away from the engine, because a second Ctrl-C would end the engine at once.
     detached: !isWindows,
     // On Windows, a hidden console does this; children of a detached process would open visible consoles.
     windowsHide: true,

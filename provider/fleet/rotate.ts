@@ -83,7 +83,7 @@ function chooseRotation(run: FleetRun): string {
   throw invalidFields([{ field: "rotation", text }]);
 }
 
-/** Throws `invalid_config` if a derived key would not change. Whether a string changes is only known after `up`. */
+/** Throws `invalid_config` if a derived key would not change. If a key is a string, only `up` finds that out. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation

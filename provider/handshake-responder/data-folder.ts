@@ -97,7 +97,7 @@ export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port:
 export const readConfigFile = (dataDir: string): string | undefined =>
   readFileIfExists(configPathOf(dataDir));
 
-/** Writes a configuration, or removes it if undefined. This restores what {@link readConfigFile} returned. */
+/** Writes a configuration, or removes it if undefined. Can restore what {@link readConfigFile} returned. */
 export async function writeConfigFile(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);

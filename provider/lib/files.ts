@@ -106,7 +106,7 @@ export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 /** A day in milliseconds. No run lasts this long. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes the files and subfolders with a matching name that are over a day old: earlier runs left them. */
+/** Removes the files and subfolders with a matching name that earlier runs left over a day ago. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.

@@ -179,7 +179,7 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
 
 const DISK_FAILURE = 10;
 
-/** Whether the disk has failed. It is then unknown which earlier writes it has kept. */
+/** Whether the disk has failed. It is then unknown which earlier writes the disk has kept. */
 export const isDiskFailure = (error: SqliteError): boolean =>
   error.code === "failed" && (resultCodeOf(error.cause) & 0xff) === DISK_FAILURE;
 

@@ -45,8 +45,8 @@ export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
 ];
 
 /**
- * The names of changed inputs. A changed provider never replaces its resources. Compares only the settings, because at
- * the first `up` after a move from the dynamic provider, `olds` holds that provider's inputs.
+ * The names of changed inputs. A change never replaces the provider's resources. Compares only the settings, because
+ * at the first `up` after a move from the dynamic provider, `olds` holds that provider's inputs.
  */
 export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
