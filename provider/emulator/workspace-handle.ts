@@ -22,7 +22,7 @@ import {
   type WorkspaceChange,
 } from "./workspaces.js";
 
-/** The properties that a handle reads from memory. */
+/** The properties that a handle reads from the workspace's state at each access. */
 const SHOWN = ["name", "apiKey", "flowApiKey", "mayManageFlow", "flow", "botCode", "flowNs"] as const;
 
 /** A workspace of the emulator, for tests. */
@@ -37,7 +37,7 @@ export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[
   readonly handshakes: readonly HandshakeRecord[];
   /** Its deliveries, oldest first. */
   readonly deliveries: readonly DeliveryRecord[];
-  /** Its conversations with their messages in both directions, in the order in which they began. */
+  /** Its conversations, in the order in which they began, each with its messages in both directions. */
   readonly conversations: readonly ConversationRecord[];
   /**
    * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section
@@ -62,7 +62,7 @@ export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[
   deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }
 
-/** Creates the handle of a workspace. It has no state of its own. */
+/** Creates the handle of a workspace. The handle itself stores no state. */
 export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceState): Workspace {
   const handle: Omit<Workspace, (typeof SHOWN)[number]> = {
     baseUrl: baseUrlOf(emulator, state),

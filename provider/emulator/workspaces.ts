@@ -21,16 +21,16 @@ const workspaceChange = workspaceOptions
   .pick({ apiKey: true, flowApiKey: true, mayManageFlow: true, botCode: true })
   .partial()
   .extend({
-    /** A different flow; `custom` is the last function that was the workspace's flow. */
+    /** A different flow; `custom` selects the last function that was the workspace's flow. */
     flow: z.union([workspaceOptions.shape.flow, z.literal("custom")], {
       error: `must be ${FLOW_NAMES.join(", ")}, custom or a function`,
     }),
-    /** What `bot_url` starts with, such as `http://127.0.0.2:8080`: moves the bot to a different host. */
+    /** The start of `bot_url`, such as `http://127.0.0.2:8080`. Setting it moves the bot to a different host. */
     botBaseUrl: z
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** Which workspace gets calls with this one's address and API key. To undo that, set this one's name. */
+    /** The workspace that gets the calls with this one's address and API key. To undo that, set this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),
@@ -108,7 +108,7 @@ export function findWorkspace({ directory }: EmulatorState, name: string): Works
   throw invalidOption(`there is no workspace named "${name}"`);
 }
 
-/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace, which would never match. */
+/** See `Emulator.injectFault`. Throws `invalid_config` if the rule's workspace is unknown: it would never match. */
 export function injectFault(state: EmulatorState, rule: FaultRule): FaultView {
   if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
   return state.faults.add(nextRecord(state, "fault").id, rule);
@@ -171,7 +171,7 @@ export function register(
 
 /**
  * Registers somebody else's endpoint as `verified`, without a handshake. With null, removes the registration,
- * as if somebody else did.
+ * as somebody else would.
  */
 export function takeOver(
   state: EmulatorState,

@@ -1,6 +1,6 @@
 let isFromArchive = false;
 
-/** Declares that this process is from the plugin's release archive. Users of the archive may not have npm. */
+/** Declares that this process runs from the plugin's release archive, so its user may not have npm. */
 export const setFromArchive = (): void => void (isFromArchive = true);
 
 export const isOfArchive = (): boolean => isFromArchive;

@@ -75,9 +75,9 @@ export interface Failure {
 }
 
 /**
- * Maps each cause of a failed handshake to the broken rule, from the least to the most informative cause. If
- * several encodings fail, the cause that comes last here is reported. A rejection says more than a 200 with
- * some other body, because many endpoints return that for an encoding that they do not understand.
+ * Maps each cause of a failed handshake to the broken rule. The most informative causes come last: if several
+ * encodings fail, the cause that comes last here is reported. A rejection says more than a 200 with some other
+ * body, because many endpoints return such a 200 for an encoding that they do not understand.
  */
 export const HANDSHAKE_RULES = {
   private_address: "private_address",
@@ -149,7 +149,7 @@ export interface HandshakeStep {
   contentType?: string;
   /** Where a redirect points. */
   location?: string;
-  /** The title of an HTML page, in place of its first bytes. */
+  /** The title, if the response is an HTML page; `firstBytes` is then absent. */
   title?: string;
   /** The start of a wrong response's body, at most 200 characters. */
   firstBytes?: string;

@@ -20,7 +20,7 @@ const NOT_TRIED =
 
 const FORGET = "if the webhook is gone for good, run pulumi state delete <urn>";
 
-/** What a hint contains in addition to its `id`. */
+/** What each hint contains in addition to its `id`. */
 interface HintData extends Record<
   "check_address" | "check_connection" | "start_emulator" | "set_final_address",
   {
@@ -39,7 +39,7 @@ interface HintData extends Record<
     port: number;
   };
   end_process: {
-    /** The process that has locked a data folder; undefined if it has not recorded its ID there. */
+    /** The ID of the process that has locked a data folder; undefined if the process has not recorded it there. */
     pid: number | undefined;
   };
   warn_only: {
@@ -67,7 +67,7 @@ interface Context {
 
 type Words = string | ((context: never) => string);
 
-/** The text of a hint. An audience without an entry gets that of {@link NEXT_AUDIENCE}. */
+/** The text of a hint. An audience without an entry gets the entry of its {@link NEXT_AUDIENCE}. */
 type Row = { program: Words } & Partial<Record<Audience, Words>>;
 
 const HINTS = {
@@ -79,7 +79,7 @@ const HINTS = {
   },
   check_api_key: "Is the API key right?",
   rotated_api_key:
-    "Refresh and destroy use the API key of the last pulumi up, even if that failed: " +
+    "Refresh and destroy use the API key of the last pulumi up, even if that up failed: " +
     "if the key has changed since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: ({ audience }: Context) =>
     'Messages use the API key of the flow; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
@@ -100,7 +100,7 @@ const HINTS = {
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
   check_proxy: "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY, and what the proxy allows",
   start_emulator: ({ address, audience }: Context & HintData["check_connection"]) =>
-    `For the emulator, run ${commandLine()} emulator; else check ${fieldName(address, audience)}`,
+    `To use the emulator, run ${commandLine()} emulator; otherwise, check ${fieldName(address, audience)}`,
   set_final_address: ({ address, audience }: Context & HintData["check_connection"]) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {
@@ -156,8 +156,8 @@ const HINTS = {
     `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
   set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
   set_local_host: "Set the host to 127.0.0.1, or to 0.0.0.0 for every address",
-  own_data_dir: "Stop the other one first, or set another dataDir",
-  restart_responder: "Stop it, and start it again",
+  own_data_dir: "Stop that responder first, or set another dataDir",
+  restart_responder: "Stop the responder, and start it again",
   end_process: ({ pid }: HintData["end_process"]) =>
     pid === undefined
       ? "Try again in a moment; if that fails, end the process that has lock.sqlite open there"
@@ -169,13 +169,13 @@ const HINTS = {
   },
 } satisfies Record<string, Words | Row>;
 
-/** Conditions under which the endpoint may be unreachable from this machine only. */
+/** Conditions under which the service may reach the endpoint although this machine does not. */
 const REACHES = {
   private_address: "If the service can reach this address",
   unreachable: "If only the service can reach it",
 };
 
-/** Words a hint for an audience. */
+/** Returns a hint's text for an audience. */
 export function renderHint(hint: Hint, context: Context): string {
   const row: Words | Row = HINTS[hint.id];
   const isOneForAll = typeof row === "string" || typeof row === "function";
@@ -214,7 +214,7 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** How an audience names a field of a program. */
+/** Returns the name by which an audience knows a field of a program. */
 export const fieldName = (field: string, audience: Audience): string =>
   findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
 

@@ -19,8 +19,8 @@ type FailureDetails = Omit<Failure, "code" | "summary">;
 export interface ApiChatError extends Readonly<Failure> {}
 
 /**
- * Every failure that this package reports deliberately. Check `code` and `hints`, not the text. `message` is worded for
- * program authors; `renderFailure` words it for other audiences. It contains no secrets.
+ * Every failure that this package reports deliberately. Check `code` and `hints`, not the text. `message` contains no
+ * secrets. It is worded for program authors; `renderFailure` returns a text for other audiences.
  */
 export class ApiChatError extends Error {
   /** Always `ApiChatError`. */
@@ -28,7 +28,7 @@ export class ApiChatError extends Error {
   readonly #failure: Failure;
 
   constructor(code: ApiChatErrorCode, summary: string, { cause, ...details }: ApiChatErrorDetails) {
-    // Undefined fields are left out, so that a printed error shows only what it has.
+    // Undefined fields are left out, so that a printed error shows only fields with a value.
     const given = Object.entries(details).filter(([, value]) => value !== undefined);
     const failure: Failure = {
       facts: {},
@@ -56,7 +56,7 @@ export class ApiChatError extends Error {
     return this.#failure;
   }
 
-  /** Makes the SDK treat this as its own `RunError`: only the message is printed, without a stack. */
+  /** Makes the SDK treat this as its own `RunError`: it prints only the message, without a stack trace. */
   get __pulumiRunError(): true {
     return true;
   }
@@ -70,13 +70,13 @@ export const invalidFields = (
   new ApiChatError("invalid_config", where, {
     operation: "check",
     ...details,
-    // A schema's problem has further properties, which are left out.
+    // Problems that a schema found have further properties, which are left out.
     problems: problems.map(({ field, text }) => ({ field, text })),
   });
 
 /**
- * Formats a failure: what is wrong and what to do next, in sentences, then the details, one per line. Without
- * a summary, each problem has its own line. Text from the service or an endpoint cannot break a line.
+ * Formats a failure: what is wrong and what to do next, in sentences, then the details, one per line. If there
+ * is no summary, each problem is on its own line. Text from the service or an endpoint cannot break a line.
  */
 export function renderFailure(failure: Failure, audience: Audience = "program"): string {
   const { subject, summary, problems = [], details = [] } = failure;

@@ -26,7 +26,7 @@ export async function destroyFleet(context: FleetContext, options: RunOptions): 
   return toFleetReport(run, ran, run.isWhole ? await updateOrRemoveIndex(run, ran.stacks) : []);
 }
 
-/** If no stack is left, removes the index stack and the file of a rotation. Returns the failure, if any. */
+/** Updates the index stack or, if no other stack is left, removes it and the file of an unfinished rotation. */
 async function updateOrRemoveIndex(run: FleetRun, reports: readonly StackReport[]): Promise<FleetFailure[]> {
   const { fleet, stacks, engine } = run;
   const existing = new Set(await engine.listStacks());

@@ -44,7 +44,7 @@ export interface FleetDefinition {
 
 /**
  * The arguments of one workspace, as plain values: the fleet creates an `ApiChatWebhook` from them, and a
- * `VerificationKey` if they contain its arguments. Both have the workspace's name.
+ * `VerificationKey` if they contain its arguments. Both resources are named after the workspace.
  */
 export interface WebhookArguments extends Plain<
   Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
@@ -61,7 +61,7 @@ export type KeyArguments = Plain<Omit<VerificationKeyArgs, "rotation">>;
 type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
 
 const name = expected(
-  '1 to 64 of a-z, 0-9 and "-", with a letter or digit at both ends',
+  '1 to 64 of a-z, 0-9 and "-", and start and end with a letter or digit',
   'for example "production"',
 );
 

@@ -21,7 +21,7 @@ export interface StackTask {
   exists: boolean;
   /** The arguments of the stack's webhooks; empty for a command without a program. */
   webhooks: Webhooks;
-  /** The name of the rotation, for random keys. */
+  /** The name of the rotation; only random keys need it. */
   rotation?: string;
   refresh?: boolean;
   callsPerOrigin: number;
@@ -35,7 +35,7 @@ export class Engine {
   readonly #environment: Readonly<Record<string, string>>;
   /** The API key in the environment, for workspaces whose entry has none. An empty variable counts as unset. */
   readonly apiKey: string | undefined;
-  /** Whether states are written after each resource, even without a random key. */
+  /** Whether the engine writes the state after each resource, even in a stack without a random key. */
   readonly #checkpoints: boolean;
   readonly #redact: Redact;
 
@@ -100,7 +100,7 @@ export class Engine {
     return { ...read, stack, outcome, seconds: (performance.now() - started) / 1000, failures };
   }
 
-  /** Runs the engine's command, with the stack's program unless it is `refresh` or `destroy`. */
+  /** Runs the engine's command. Only `refresh` and `destroy` run without the stack's program. */
   #execute(task: StackTask, reader: EventReader): Promise<PulumiEnd> {
     const { action, stack, webhooks, rotation, signal } = task;
     // A run that is killed loses the random keys that no checkpoint has stored.
@@ -151,13 +151,13 @@ export class Engine {
     return end;
   }
 
-  /** Clears a killed run's pending creates. Their resources are in the state by now, but later runs would warn. */
+  /** Clears a killed run's pending creates: their resources are in the state by now, but later runs would warn. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would not remove them. */
+  /** Throws if a killed run may have created webhooks that the state lacks, because a destroy would leave them. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -2,7 +2,7 @@ import "../lib/require-node.js";
 import { runFleet } from "../cli/fleet/program.js";
 import { openFleet, type FleetDefinition } from "./index.js";
 
-// The entry `pulumi-apichat/fleet`: the module and its command line, which no other file of the module imports.
+// The entry `pulumi-apichat/fleet`: the module and its command line. Only this file imports the command line.
 
 export * from "./index.js";
 

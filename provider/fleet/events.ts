@@ -44,7 +44,7 @@ export class EventReader {
   readonly #refreshed = new Map<string, WebhookReport>();
   readonly #webhooks = new Map<string, WebhookReport>();
   readonly #keys = new Map<string, StackReport["keys"][number]>();
-  /** Without duplicates. A failure without a workspace does not concern a resource of this package. */
+  /** The failures, without duplicates. A failure without a workspace is not about a resource of this package. */
   readonly #failures = new Map<string, FleetFailure>();
 
   constructor(options: EventReaderOptions) {
@@ -115,14 +115,14 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks explain why the run failed. Of all others, the last only says that the run failed. */
+/** Failures of webhooks explain why the run failed. Of any other failures, the last only says that the run failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;
   return failures.length > 1 ? failures.slice(0, -1) : failures;
 }
 
-/** How the service differs from what was last applied, as the provider's read found; undefined if it is the same. */
+/** How the service differs from what was last applied, according to the provider's read; undefined if it does not. */
 function readDrift(after?: Shown | null): Drift | undefined {
   if (!after) return { kind: "gone", properties: [] };
   const properties = ((after.outputs["drift"] ?? []) as DriftedProperty[]).map(

@@ -56,7 +56,7 @@ export interface Fleet {
 
 /** What a fleet uses in addition to its definition. */
 export interface OpenFleetOptions {
-  /** Variables for the engine and the provider, in addition to this process's, such as `PULUMI_BACKEND_URL`. */
+  /** Variables for the engine and the provider, such as `PULUMI_BACKEND_URL`, in addition to this process's. */
   environment?: Record<string, string>;
 }
 

@@ -22,7 +22,7 @@ export async function readIndex({ fleet, engine, existing }: Backend): Promise<F
   return { botUrls: {}, stackOf: {}, ...outputs };
 }
 
-/** Reads the index for an `up`. Throws `invalid_config` if a stack is lost, or the list lost too many workspaces. */
+/** Reads the index for an `up`. Throws `invalid_config` if a stack is lost or if too many workspaces left the list. */
 export async function openIndex(run: FleetRun): Promise<FleetIndex> {
   const index = await readIndex(run);
   rejectLostStacks(run, index);
@@ -31,8 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws if the backend lacks a stack that the index lists: a new stack would give the workspaces new keys. An
- * engine killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy of it.
+ * Throws if the backend lacks a stack that the index lists, because a new stack would replace the workspaces' keys. An
+ * engine killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy of the state.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -65,7 +65,7 @@ export function rejectTooManyRemovals(removals: readonly string[], max: number):
   throw invalidFields([{ field: "maxRemovals", text }]);
 }
 
-/** Throws if the list and the stacks differ: the `up` of a rotation would also create and delete webhooks. */
+/** Throws if the list and the stacks differ, because a rotation's `up` would then create or delete webhooks. */
 export function requireDeployed(run: FleetRun, index: FleetIndex): void {
   const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));

@@ -29,7 +29,7 @@ export interface UpOptions extends RunOptions {
 
 /** The options of `rotate`. */
 export interface RotateOptions extends RunOptions {
-  /** Its name. Default: the first of `rotations`, else an unfinished rotation's, else today's date (UTC). */
+  /** The rotation's name. Default: the first of `rotations`, else an unfinished rotation's name, else today (UTC). */
   rotation?: string;
   /** How many stacks each wave contains, except the first, which contains one. Default: `stacksAtOnce`. */
   waveSize?: number;
@@ -87,7 +87,7 @@ const SHARD = /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/;
 
 export const numbersOf = (shard: string) => shard.split("/").map(Number) as [shard: number, shards: number];
 
-/** The default. Each running stack needs an engine and a provider, so more than 32 take too much memory. */
+/** The default. At most 32 are accepted: each running stack takes the memory of an engine and a provider. */
 const STACKS_AT_ONCE = Math.min(8, Math.max(2, availableParallelism()));
 
 export const optionsShape = z.strictObject({
@@ -116,7 +116,7 @@ export const optionsShape = z.strictObject({
 const runShape = optionsShape.omit({ refresh: true, maxRemovals: true, rotation: true, waveSize: true });
 const upShape = optionsShape.omit({ rotation: true, waveSize: true });
 
-/** The options that each action accepts. A run that ignored others could do more than its caller expects. */
+/** The options that each action accepts. Others are rejected: ignoring them could do more than the caller expects. */
 export const OPTIONS_OF: Record<FleetAction, z.ZodType> = {
   plan: upShape,
   up: upShape,

@@ -18,9 +18,9 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 
 /** What an `up` would do. */
 export interface FleetPlan extends FleetReport<"plan"> {
-  /** How many webhooks would be created, by what is registered there now. */
+  /** How many webhooks would be created, counted by what their workspaces have registered now. */
   creates: CreateCounts;
-  /** The workspaces that left the list, by name. */
+  /** The names of the workspaces that left the list, sorted. */
   removals: string[];
   /** `stale`: the index does not match the stacks, because a run was killed. `up` updates the index. */
   index: "current" | "stale";

@@ -6,7 +6,7 @@ import { invalidConfig, makeFolders, readFileIfExists, removeStale, writePrivate
 import type { ResolvedFleet } from "./definition.js";
 import type { YamlProgram } from "./yaml-program.js";
 
-// The Pulumi project of a fleet. Its folder has no program: each run writes its own into a subfolder.
+// The Pulumi project of a fleet. Its folder contains no program: each run writes one into a new subfolder.
 
 const PROJECT_FILE = "Pulumi.yaml";
 
@@ -61,7 +61,7 @@ export async function writeProject(
     throw invalidConfig([`folder: ${folder} has another project's ${PROJECT_FILE}; use a different folder`]);
   }
   makeFolders(folder);
-  // Relative, so that the folder can be used in another clone.
+  // Relative, so that the project also works in another clone of the repository.
   const plugin = `./${relative(folder, pluginFolder()).replaceAll("\\", "/")}`;
   await writeFiles(folder, projectOf(fleet, plugin), program);
 }

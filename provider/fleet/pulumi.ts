@@ -44,7 +44,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // Keeps Ctrl-C in the terminal away from the engine: a second Ctrl-C would end the engine at once.
+    // Keeps Ctrl-C in the terminal away from the engine, because a second Ctrl-C would end the engine at once.
     detached: !isWindows,
     // On Windows, a hidden console does this; children of a detached process would open visible consoles.
     windowsHide: true,
@@ -54,7 +54,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   if (child.pid === undefined) await ended;
   running.add(child);
   const begun = once(child.stdout, "data");
-  // Interrupt only once, and only after the engine has begun to handle signals: an earlier one would kill it.
+  // Interrupt only once, and only after the engine has begun to handle signals: an earlier signal would kill it.
   const interrupt = (): void =>
     void Promise.race([begun, sleep(START_MS, undefined, { ref: false })]).then(
       // Windows has no such signal: Node would kill the engine, which would leave a lock but no new state.
@@ -85,7 +85,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   }
 }
 
-/** Undefined for text, and for the incomplete last line of a killed engine. */
+/** Returns undefined for text, and for the incomplete last line of a killed engine. */
 function parseEvent(line: string): EngineEvent | undefined {
   const event = line.startsWith('{"sequence":') ? jsonOrText(line) : undefined;
   return isMap(event) ? (event as unknown as EngineEvent) : undefined;
@@ -109,7 +109,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   const first = lines.findIndex((line) => line.startsWith("error: "));
   const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
   const reason = [...new Set(texts)].filter(Boolean).join("\n");
-  // A lock has no exit code of its own, so the Automation API also looks for these words.
+  // A locked stack has no special exit code; the Automation API looks for these words too.
   if (/currently locked|\[409\]/.test(reason)) {
     const stack = call.args[call.args.indexOf("--stack") + 1];
     const command = `pulumi cancel --cwd ${relative(process.cwd(), call.folder)} --stack ${stack}`;
@@ -124,7 +124,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   throw new Error((reason || unexplained) + hintOf(code, reason));
 }
 
-/** How to fix what the engine does not explain. Its own login hint is for Pulumi Cloud only. */
+/** How to fix what the engine does not explain; the engine's own login hint is for Pulumi Cloud only. */
 function hintOf(code: number | null, reason: string): string {
   if (code === NOT_LOGGED_IN)
     return "; for a different backend, set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";

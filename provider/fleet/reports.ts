@@ -16,7 +16,7 @@ export interface WebhookReport {
   workspace: string;
   /** The engine's change to the webhook. */
   change: WebhookChange;
-  /** Its bot URL; absent until it is registered. */
+  /** Its bot URL; absent until the webhook is registered. */
   botUrl?: string;
   /** What a refresh found to differ; absent if nothing differs. */
   drift?: Drift;

@@ -83,7 +83,7 @@ function chooseRotation(run: FleetRun): string {
   throw invalidFields([{ field: "rotation", text }]);
 }
 
-/** Throws `invalid_config` if a derived key would not change. If the key is a string, only `up` shows this. */
+/** Throws `invalid_config` if a derived key would not change. If a key is a string, only `up` finds that out. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -97,7 +97,7 @@ const NOT_ROTATED =
   "the rotation does not change the key; webhook must return a different one, " +
   "for example with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** Runs one wave after the other. Skips all waves after the first that is not done. */
+/** Runs the waves one after another. Once a wave is not done, skips all later ones. */
 async function runWaves(
   run: FleetRun<"rotate">,
   rotation: string,

@@ -64,7 +64,7 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, places, isWhole, existing, webhooks, startedAt, stop };
 }
 
-/** Throws if stacks of a different split exist: a workspace moved to a new stack would lose its webhook. */
+/** Throws if stacks of a different split exist, because a workspace moved to a new stack would lose its webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
@@ -77,7 +77,7 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   ]);
 }
 
-/** Ends a run early, once; only the first reason counts. */
+/** Ends a run early, once; only the first reason is kept. */
 class RunStop {
   readonly #controller = new AbortController();
   readonly #onEvent: RunOptions["onEvent"];
@@ -192,7 +192,7 @@ export function toFleetReport<Action extends FleetAction>(
     outcome: isStopped ? "stopped" : failures.length > 0 ? "failed" : "done",
     startedAt: new Date(startedAt).toISOString(),
     seconds: (Date.now() - startedAt) / 1000,
-    // If nothing was left to do when the run was to stop, it counts as not stopped.
+    // A run that had nothing left to do when it was asked to stop does not count as stopped.
     ...(isStopped && stop.why !== undefined && { stoppedBy: stop.why }),
   };
 }

@@ -11,7 +11,7 @@ export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
 export interface DriftedWorkspace {
   /** The workspace's name. */
   workspace: string;
-  /** The stack that has it, or would have it. */
+  /** The stack that contains the workspace, or would contain it. */
   stack: string;
   /** How it differs. */
   kind: DriftKind;
@@ -25,7 +25,7 @@ export interface DriftedWorkspace {
 export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "stacks"> {
   /** `failed`: not everything could be inspected; there may be drift as well. */
   outcome: "no-drift" | "drift" | "failed";
-  /** The workspaces that differ, by name. */
+  /** The workspaces that differ, sorted by name. */
   workspaces: DriftedWorkspace[];
   /** How many deployed webhooks were inspected, with and without drift. */
   checked: number;

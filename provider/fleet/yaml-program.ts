@@ -18,7 +18,7 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 
 /**
  * `rotation` rotates random keys. Labels within the program are numbered, because YAML may not read a name as
- * a string. Secrets are variables, because an error of the YAML host quotes the line of a property.
+ * a string. Secrets are variables, because the YAML host's errors quote the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,
@@ -58,7 +58,7 @@ export function toYaml(
   return { variables, resources, outputs: { botUrls } };
 }
 
-/** In the schema, the seeds are a list. Only random keys have a rotation of this kind. */
+/** In the schema, the seeds are a list. Only random keys have the input `rotation`. */
 function toKeyInputs({ derivedFrom, ...args }: KeyArguments, rotation: string | undefined): object {
   if (derivedFrom === undefined) return { ...args, rotation };
   return { ...args, derivedFrom: [derivedFrom].flat() };
@@ -71,7 +71,7 @@ const isSecret = (name: string, value: unknown): boolean =>
   value !== undefined &&
   (SECRETS.has(name) || (["webhookUrl", "baseUrl"].includes(name) && mayHoldQuery(value)));
 
-/** Keeps strings as they are, including what Pulumi's YAML would read as a reference. */
+/** Escapes what Pulumi's YAML would read as a reference, so that it reads each string as it is. */
 function escape(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (Array.isArray(value)) return value.map(escape);

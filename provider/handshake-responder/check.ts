@@ -32,7 +32,7 @@ const dataDir = z
   .refine(isAbsolute, { error: folderError, abort: true })
   .refine((path) => !isWithin(path, process.cwd()), {
     error: ({ input }) =>
-      `must be outside the program's folder, got ${JSON.stringify(input)}: the keys and messages in it ` +
+      `must be outside the program's folder, got ${JSON.stringify(input)}: the keys and messages in dataDir ` +
       "would be committed or published with the program; name another folder, such as /var/lib/apichat",
   });
 
@@ -141,7 +141,7 @@ async function resolveKeys(
 
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
-/** Uses only the state: a refresh finds out whether the process has ended. */
+/** Looks only at the state: finding out whether the process has ended is the job of a refresh. */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;

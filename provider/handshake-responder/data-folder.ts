@@ -24,7 +24,7 @@ const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
 
 const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file) && file !== RESERVE_FILE);
 
-/** Whether a folder is inside another one, or the same. Neither needs to exist. */
+/** Whether a folder is inside another one, or is the same folder. Neither needs to exist. */
 export function isWithin(folder: string, parent: string): boolean {
   const path = relative(realPathOf(parent), realPathOf(folder));
   return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
@@ -40,8 +40,8 @@ function realPathOf(path: string): string {
 }
 
 /**
- * Throws `invalid_config` if the folder contains other files, and `conflict` if it belongs to another stack.
- * The folder of another resource of the stack is accepted: it may be this resource's, under its previous name.
+ * Throws `invalid_config` if the folder contains files of other programs, `conflict` if it belongs to another stack.
+ * Accepts the folder of another resource of this stack, because that may be this resource under its previous name.
  */
 export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -80,7 +80,7 @@ const readOwner = (dataDir: string): string | undefined =>
 
 const stackKeyOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
-/** The resource that owns a folder now, if another resource has taken over the state's process. */
+/** The resource that owns the state's folder now, if it is not the state's own resource. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
   return owner === instanceKey ? undefined : owner;
@@ -97,13 +97,13 @@ export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port:
 export const readConfigFile = (dataDir: string): string | undefined =>
   readFileIfExists(configPathOf(dataDir));
 
-/** Writes or removes a configuration, so that the result of {@link readConfigFile} can be restored. */
+/** Writes a configuration, or removes it if undefined. Can restore what {@link readConfigFile} returned. */
 export async function writeConfigFile(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
 
-/** The port in a folder's configuration, which is kept when a refresh finds the process gone. */
+/** The port in a folder's configuration. The configuration is kept when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   const config = jsonOrText(readConfigFile(dataDir) ?? "");
   // An invalid port, edited by hand, is ignored: the file is about to be replaced.
@@ -117,7 +117,7 @@ export function configuredPort(dataDir: string): number | undefined {
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
   if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and was not changed`;
-  // undefined if they cannot be counted.
+  // undefined if the deliveries cannot be counted.
   const count = await countKept(dataDir).catch(() => undefined);
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
   const removed = files.filter((file) => count === 0 || !isKept(file));

@@ -20,15 +20,15 @@ export interface ResponderWorkspaceArgs {
   /** The path that the service posts to, without a query. Default: "/" and the workspace's name. */
   path?: pulumi.Input<string | undefined>;
   /**
-   * The URL to forward verified deliveries to: body byte for byte, end-to-end headers unchanged. Stored as a
-   * secret if it has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
+   * The URL to forward verified deliveries to; body and end-to-end headers stay unchanged. Stored as a secret if
+   * it has a query. While it is not set, deliveries are kept; they can be read, and are forwarded once it is set.
    */
   forwardTo?: pulumi.Input<string | undefined>;
 }
 
 /** The arguments of a `HandshakeResponder`. */
 export interface HandshakeResponderArgs<Name extends string = string> {
-  /** By name (1 to 64 letters, digits, ".", "_" and "-"). One process serves all; the path selects the keys. */
+  /** Workspaces by name (1 to 64 letters, digits, ".", "_", "-"). One process serves all; the path selects the keys. */
   workspaces: Record<Name, ResponderWorkspaceArgs>;
   /**
    * The seed from which the keys of all workspaces are derived, or a list of seeds, as in `VerificationKey`. Requires
@@ -39,7 +39,7 @@ export interface HandshakeResponderArgs<Name extends string = string> {
   rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
   /** The port to listen on. Default: a free port, which is then kept. */
   port?: pulumi.Input<number | undefined>;
-  /** The address to listen on. Default: "127.0.0.1", this machine only. */
+  /** The address to listen on. Default: "127.0.0.1", which only this machine can reach. */
   host?: pulumi.Input<string | undefined>;
   /**
    * The public base URL to register instead of host and port: the address of a tunnel or reverse proxy that forwards
@@ -55,8 +55,8 @@ export interface HandshakeResponderArgs<Name extends string = string> {
 }
 
 /**
- * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that
- * outlives `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to
+ * Runs a responder on the machine that runs Pulumi, for development and for one fixed host. A responder is a process
+ * that outlives `pulumi up`. It answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to
  * disk before it answers 200, and forwards them. Changed arguments are applied without a restart, except a
  * different port, host or folder. `destroy` stops it and keeps deliveries that were not forwarded. Fails with
  * an `ApiChatError` that says what to do next.
@@ -99,8 +99,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     });
     const { host, publicUrl } = args;
     const workspaces = mapValues(args.workspaces, ({ path }) => ({ path }));
-    // The program's port, or else the port in the ID, which the preview of an update knows. It depends on the
-    // process, so that a webhook is updated only once the process has applied its change.
+    // The program's port, or else the port in the ID, which the preview of an update knows. This output depends
+    // on the process, so that a webhook is updated only after the process has applied its change.
     const port = pulumi
       .all([args.port, child.urn])
       .apply(([given]) => pulumi.output(given || child.id.apply(portOfId)));
@@ -117,8 +117,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 /**
- * Returns the alias of the process for an alias of its component. The engine passes aliases on only if the
- * component itself is new; after a failed `up` without the alias, it no longer is.
+ * Returns the alias of the process for an alias of its component. The engine itself does this only for a new
+ * component, and after a failed `up` without the alias, the component is no longer new.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {
@@ -154,7 +154,7 @@ function organizationName(): string {
   }
 }
 
-/** Its ID is the address at which the process was started. Previews of an update know this ID. */
+/** The resource's ID is the address at which the process was started. Previews of an update know this ID. */
 class ProcessResource extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;
@@ -171,7 +171,7 @@ class ProcessResource extends pulumi.CustomResource {
       workspaces: mapValues(args.workspaces, ({ verificationKeys, forwardTo, ...rest }) => ({
         ...rest,
         forwardTo: keepQuerySecret(forwardTo),
-        // Unknown while the seed is, because check adds derived keys.
+        // Unknown while the seed is unknown, because check adds derived keys.
         verificationKeys: pulumi.all([pulumi.secret(verificationKeys), seed]).apply(([keys]) => keys),
       })),
       // Listed so that the SDK creates outputs for them; check and create provide the values.

@@ -25,7 +25,7 @@ export interface ProcessState extends ProcessInputs {
   stateVersion: 1;
 }
 
-/** Returns the paths of the secret targets: those whose query may hold a token. */
+/** Returns the paths of the `forwardTo` URLs that are secret, because their query may hold a token. */
 const secretTargets = (workspaces: unknown): Path[] =>
   Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
     .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))

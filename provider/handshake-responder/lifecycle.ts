@@ -25,14 +25,14 @@ const requireVersion = (state: ProcessState): void =>
   requireStateVersion(state, 1, "a responder cannot be read by its ID: declare it as a new one");
 
 /**
- * The lifecycle of the processes of one run, with the methods that the SDK's dynamic provider calls. It knows what
+ * The lifecycle of one run's responders, with the methods that the SDK's dynamic provider calls. It knows what
  * the run's program declares, so it detects two resources that share a folder, and a delete that is part of a
  * rename: the engine creates the renamed resource before it deletes the old one.
  */
 export class ResponderLifecycle {
   /** The folder that the program declares for each resource. */
   readonly #folders = new Map<string, string>();
-  /** For each folder, the port of the process that this run stopped there: its replacement uses the same one. */
+  /** For each folder, the port of the process that this run stopped there, so that its replacement gets that port. */
   readonly #ports = new Map<string, number>();
 
   async check(
@@ -59,7 +59,7 @@ export class ResponderLifecycle {
   /** Adopts a process that already runs on the folder, for example one that an interrupted run started. */
   async create(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
     const { name, dataDir } = inputs;
-    // The default: the port of a process that runs, that a refresh found missing, or that this run stopped.
+    // By default, the port of the folder's process, even if a refresh found it missing or this run stopped it.
     const port = inputs.port || configuredPort(dataDir) || this.#ports.get(dataDir) || 0;
     const { started, wasRunning } = await applyInputs(inputs, port);
     const { host, pid } = started;
@@ -96,7 +96,7 @@ export class ResponderLifecycle {
     if (!isHere) {
       printWarning(
         name,
-        "the responder was running on another machine and was now started on this one; " +
+        "the responder was running on another machine and has now been started on this one; " +
           `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
       );
     } else if (state.dataDir !== inputs.dataDir) {
@@ -125,7 +125,7 @@ export class ResponderLifecycle {
     return [...this.#folders].find(([other, folder]) => folder === dataDir && other !== name)?.[0];
   }
 
-  /** Keeps the process and its folder if another resource owns the folder now, or another responder runs there. */
+  /** Ends the process and cleans up, unless another resource now owns the folder or another responder runs there. */
   async #end(state: ProcessState): Promise<void> {
     const { name, dataDir, instance, port } = state;
     const owner = otherOwnerOf(state);
@@ -159,9 +159,9 @@ const toProcessState = (inputs: ProcessInputs, { host, port, pid, instance }: In
 type Stopped = [folder: Folder, running: Instance];
 
 /**
- * Reloads a running process, which rejects no request meanwhile, or restarts it if its host or port changes. If the
- * folder changes, first ends our process on the previous folder, because the new process needs its port. On failure,
- * restores the previous configuration and restarts the processes that it stopped.
+ * Starts the process or, if it runs, reloads it without rejecting a request, or restarts it for a new host or port.
+ * If the folder changes, first ends our process on the previous folder, because the new process needs its port. On
+ * failure, restores the previous configuration and restarts the processes that it stopped.
  */
 async function applyInputs(
   inputs: ProcessInputs,
@@ -172,7 +172,7 @@ async function applyInputs(
   await prepareDataDir(inputs, previous);
   const previousConfig = readConfigFile(dataDir);
   const running = await findRunning(dataDir);
-  // Replace a responder that was started by hand: its configuration may differ from ours.
+  // Replace a responder that was started by hand, because its configuration may differ from ours.
   const stays = running?.isManaged && running.host === host && [0, running.port].includes(port);
   const previousInstance = previous && previous.dataDir !== dataDir && (await findOurs(previous));
   const stopped: Stopped[] = [];

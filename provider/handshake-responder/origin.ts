@@ -12,7 +12,7 @@ export const instanceKeyOf = (parts: readonly [project: string, stack: string, n
 
 const DIGEST_CHARACTERS = 12;
 
-/** Adds a digest to the stack, because other backends and organizations may have a stack of that name. */
+/** Adds a digest to the stack's name, because other backends and organizations may have a stack of that name. */
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
@@ -20,7 +20,7 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-/** The engine does not say which backend it uses, so this reads the same sources. Empty if none names one. */
+/** The engine does not say which backend it uses, so this reads what the engine reads. Empty if none is set. */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];

@@ -23,24 +23,24 @@ const START_MS = 20_000;
 /** How long a graceful stop may take, in milliseconds. */
 const STOP_MS = 20_000;
 
-/** Default: the package's own bin, run by the current Node, without a shell and without PATH. */
+/** The first words of a responder's command. Default: this Node and the package's bin, found without PATH. */
 let programWords = (): readonly string[] => [
   process.execPath,
   fileURLToPath(new URL("../cli/main.js", import.meta.url)),
 ];
 
-/** `responder --config …` is appended to the words. A bundle runs itself: it does not contain the package's bin. */
+/** Sets the words before `responder --config …`. A bundle sets itself, because it does not contain the bin. */
 export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/** Only these variables are passed on: the others include the config passphrase and credentials. */
+/** Only these variables are passed on, because others contain the config passphrase and credentials. */
 const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
   new ApiChatError(code, summary, { operation: "responder", cause });
 
-/** A folder with a configuration. What its process prints is shown without the workspaces' keys. */
+/** A folder with a configuration, and the workspaces whose keys are redacted in what its process prints. */
 export type Folder = Pick<ProcessInputs, "dataDir" | "workspaces">;
 
 /**
@@ -87,7 +87,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
     if (announced?.instance === instance && (await isResponding(announced))) return announced;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);
-      const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
+      const how = `ended during its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
       throw processError("unavailable", `the responder ${printed ? `did not start: ${printed}` : how}`);
     }
     const failed = await Promise.race([failure, sleep(INSPECT_EVERY_MS)]);

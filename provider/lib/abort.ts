@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 
 export const NEVER: AbortSignal = new AbortController().signal;
 
-/** The longest delay that a timer accepts, in milliseconds. With a longer one, it fires immediately. */
+/** The longest delay that a timer accepts, in milliseconds. A timer with a longer delay fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Fires when any of the signals does. Avoids `AbortSignal.any`, which is slow, if at most one is given. */
@@ -11,7 +11,7 @@ export function anySignal(...signals: readonly (AbortSignal | undefined)[]): Abo
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
 }
 
-/** Settles like `work`, or rejects with the signal's reason as soon as it fires. */
+/** Settles like `work`, or rejects with the signal's reason as soon as the signal fires. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const giveUp = (): void => aborted.reject(signal.reason);

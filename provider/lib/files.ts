@@ -58,7 +58,7 @@ export function warningOfMode(path: string, what: string): string | undefined {
   return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
 }
 
-/** Creates a missing file (0600). An existing one is not opened: closing it would release our locks on it. */
+/** Creates a missing file (0600). An existing file is not opened, because closing it would release our locks on it. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -67,7 +67,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** Reads a file. Returns undefined if there is none. Throws an error of the file system if it cannot be read. */
+/** Reads a file. Returns undefined if there is none. Throws the file system's error if the file cannot be read. */
 export function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -106,7 +106,7 @@ export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 /** A day in milliseconds. No run lasts this long. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes the files and subfolders with a matching name that are over a day old: earlier runs left them. */
+/** Removes the files and subfolders with a matching name that earlier runs left over a day ago. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.

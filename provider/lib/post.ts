@@ -95,13 +95,13 @@ export async function postOnce(
   signal.addEventListener("abort", abort, { once: true });
   // undici's own `request` returns a stream, which costs more than the rest of the call.
   const handler: Dispatcher.DispatchHandler = {
-    /** Called once connected, including TLS, right before the first byte is written. */
+    /** Called after connecting, including TLS, and right before the first byte is written. */
     onRequestStart: (controller) => {
       connection = controller;
       if (ended) controller.abort(ended);
       else phase = "sent";
     },
-    /** Also called for each 1xx before the response. */
+    /** Also called for each 1xx response before the final one. */
     onResponseStart: (_, status, answered) => {
       if (status < 200) return;
       phase = "answering";

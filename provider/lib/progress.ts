@@ -15,7 +15,7 @@ const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), te
 
 export const printLine = (name: string, text: string): void => print("info", name, toPlainText(text));
 
-/** Like {@link printLine}, for something that works but should be fixed. More lines may give details. */
+/** Like {@link printLine}, for something that works but should be fixed. Further lines may contain details. */
 export const printWarning = (name: string, ...lines: string[]): void =>
   print("warning", name, lines.map(toPlainText).join("\n"));
 

@@ -26,14 +26,14 @@ export const quote = (text: string, secrets: readonly string[], characters = QUO
 const toQuote = (text: string, characters: number): string =>
   toShortText(text.replace(/\s+/g, " ").trim(), characters);
 
-/** Where an unknown secret may start in an untrusted text: in a query, at an escape, or in a key. */
+/** Where an unknown secret may start in an untrusted text: in a query, at an escape, or at a key's field name. */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
 const KEY_FIELD = "webhook_verification_key";
 
 /**
- * Like {@link quote}, but for an untrusted body. It may contain keys, or tokens in URLs, that are unknown here, so
- * each of its strings is cut where a secret may start. A body that is not JSON is treated as one string.
+ * Like {@link quote}, but for an untrusted body, which may contain unknown keys, or URLs with unknown tokens. So each
+ * of its strings is cut where a secret may start. A body that is not JSON is treated as one string.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
   const hide = (text: string): string => {
@@ -63,7 +63,7 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 
 /**
  * Creates a function that redacts secrets in a text, even if they are in upper or lower case, or encoded as JSON,
- * URL, form, base64, base64url or hex. Its first call prepares the search, because most operations need none.
+ * URL, form, base64, base64url or hex. Only its first call prepares the search: most operations never call it.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
@@ -126,7 +126,7 @@ function spellingsOf(secret: string): string[] {
     text.toLowerCase(),
     text.toUpperCase(),
     json,
-    // A service may quote a whole JSON request as a string inside its JSON.
+    // A service may quote a whole JSON request as a string inside its JSON response.
     toJson(json),
     toPhpJson(json),
     ...percent.flatMap((one) => [one, one.replace(/%../g, (escape) => escape.toLowerCase())]),

@@ -1,4 +1,4 @@
-/** Import this before anything that loads undici, which fails on an older Node with an unhelpful stack. */
+/** Import this before anything that loads undici, which fails on an older Node with an unhelpful stack trace. */
 import { ApiChatError } from "../errors/index.js";
 import { oldNodeProblem } from "./version.js";
 

@@ -6,7 +6,7 @@ import { VERSION } from "./version.js";
 /**
  * Why a database operation failed. `full`: no space on the disk. `busy`: another process held the file too long.
  * `readonly`: the file cannot be written. `newer`, `older`: another release wrote it. `foreign`: another program
- * wrote it, or it is not a database. `closed`: it was already closed. `failed`: any other, such as a disk error.
+ * wrote it, or it is not a database. `closed`: it was already closed. `failed`: any other reason, such as a disk error.
  */
 export type SqliteErrorCode =
   "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
@@ -30,7 +30,7 @@ export interface SqliteOptions {
   tables: string;
   /** SQL that converts files of earlier releases, one version per step; the last step leads to `version`. */
   migrations: readonly string[];
-  /** Run each time a file is opened. They must not write to a file that has tables: the disk may be full. */
+  /** Run each time a file is opened. Must not write to a file that has tables, because the disk may be full. */
   pragmas: string;
   /** Run before `pragmas`, and only in a file without tables. */
   firstPragmas?: string;
@@ -77,7 +77,7 @@ export interface FileLock {
 
 /**
  * Locks a file exclusively until the lock is released or the process ends, for any reason. Returns undefined if
- * another process holds the lock. Throws an error of the file system if the file cannot be created.
+ * another process holds the lock. Throws the file system's error if the file cannot be created.
  */
 export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefined {
   createPrivateFile(path);
@@ -179,7 +179,7 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
 
 const DISK_FAILURE = 10;
 
-/** Whether the disk has failed. It is then unknown which earlier writes it has kept. */
+/** Whether the disk has failed. It is then unknown which earlier writes the disk has kept. */
 export const isDiskFailure = (error: SqliteError): boolean =>
   error.code === "failed" && (resultCodeOf(error.cause) & 0xff) === DISK_FAILURE;
 

@@ -7,7 +7,7 @@ export function appendQuery(url: string, query: string): string {
   return extended.href;
 }
 
-/** Formats the target of a redirect like {@link formatUrl}. It may be relative to the URL that redirects. */
+/** Formats a redirect's target like {@link formatUrl}. The target may be relative to `from`, the redirecting URL. */
 export const printTarget = (location: string, from: string): string =>
   formatUrl(URL.parse(location, from)?.href ?? "");
 
@@ -109,7 +109,7 @@ function acceptedUrl(value: string): string | undefined {
   return undefined;
 }
 
-/** Returns a warning, to print after the URL's name, if its requests leave this machine without encryption. */
+/** Returns a warning, to print after the field's name, if requests to the URL leave this machine unencrypted. */
 export const warningOfUrl = (url: string): string | undefined =>
   isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
@@ -119,8 +119,8 @@ export function isClearText(url: string): boolean {
 }
 
 /**
- * Formats a URL as given, without the parts that may be secret. Also accepts text that is not a URL. Cuts it at a
- * character that no URL contains: what follows may be another value, such as a key in the same cell of a list.
+ * Formats a URL as given, without the parts that may be secret. Also accepts text that is not a URL. Cuts the text at
+ * a character that no URL contains, because another value may follow, such as a key in the same cell of a list.
  */
 export function formatGivenUrl(value: unknown): string {
   const given = String(value);

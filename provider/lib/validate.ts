@@ -10,7 +10,7 @@ export interface Problem {
   path: PropertyKey[];
   /** The path as text, such as `workspaces[1].baseUrl`; empty at the top. */
   field: string;
-  /** Whether the name is wrong, not the value. */
+  /** Whether the problem is the field's name, not its value. */
   isKey: boolean;
   text: string;
 }

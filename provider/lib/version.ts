@@ -21,7 +21,7 @@ export function oldNodeProblem(what: string): string | undefined {
   const { node } = process.versions;
   if (!isOlder(node, MIN_NODE)) return undefined;
   return (
-    `${what} needs Node ${MIN_NODE} or newer, this is ${node}; install it from https://nodejs.org, ` +
+    `${what} needs Node ${MIN_NODE} or newer, but this is ${node}; install it from https://nodejs.org, ` +
     "or put a newer one first in PATH"
   );
 }

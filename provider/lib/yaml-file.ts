@@ -74,8 +74,8 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
 }
 
 /**
- * The offset of the value at a path, or of its name if `isKey`. A missing value has its parent's offset, but sorts by
- * the parent's end: a misspelt name, its likely cause, is reported before it.
+ * The offset of the value at a path, or of its name if `isKey`. A missing value has its parent's offset, but is sorted
+ * by the parent's end, so that a misspelt name in the parent, the likely cause, is reported before it.
  */
 function findPlace(
   document: Document,

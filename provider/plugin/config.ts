@@ -45,14 +45,14 @@ export const secretsOfConfig = ({ baseUrl }: PropertyValues): Path[] => [
 ];
 
 /**
- * The names of changed inputs. A changed provider never replaces its resources. Only these names are compared: at
- * the first `up` after a move from the dynamic provider, `olds` holds that provider's inputs.
+ * The names of changed inputs. A change never replaces the provider's resources. Compares only the settings, because
+ * at the first `up` after a move from the dynamic provider, `olds` holds that provider's inputs.
  */
 export const changedConfig = (olds: PropertyValues, news: PropertyValues): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
 export interface ProviderConfig extends Configuration {
-  /** The base URL if it is secret, because check copies it into the stored inputs. */
+  /** The base URL if it is secret. Check copies it into the stored inputs, where it must stay secret. */
   secretBaseUrl: unknown;
   secretTexts: readonly string[];
 }

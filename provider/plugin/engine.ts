@@ -24,7 +24,7 @@ export class EngineClient {
     return this.#address;
   }
 
-  /** Switches to another engine: a plugin that is already running is attached to each run. */
+  /** Switches to another engine. A plugin that was started for debugging is attached to the engine of each run. */
   attach(address: string): void {
     this.#client?.close();
     this.#address = address;

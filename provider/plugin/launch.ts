@@ -15,8 +15,8 @@ async function start(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
   const { XDG_CACHE_HOME = "", HOME = "", USERPROFILE = HOME } = process.env;
   const caches = [XDG_CACHE_HOME, join(USERPROFILE, ".cache")].find((folder) => isAbsolute(folder));
-  // The cache saves a fifth of the CPU time at startup. It is not in Node's default folder in /tmp, which may
-  // belong to another user: the cache's contents are executed.
+  // The cache saves a fifth of the CPU time at startup. Node's default folder in /tmp may belong to another
+  // user, and the cache's contents are executed, so the cache is in a different folder.
   if (caches !== undefined) enableCompileCache(join(caches, "pulumi-apichat", "compiled"));
   await import("./main.js");
 }

@@ -17,7 +17,7 @@ const [node = "", script = "", first = "", ...words] = process.argv;
 const describe =
   (): string => `pulumi-resource-apichat ${VERSION}: webhooks of the API Channel service, for Pulumi programs
 
-Pulumi starts this program with the address of an engine, and reads the port that it prints. By hand:
+Pulumi starts this program with the address of an engine, and reads the port that it prints. To run it by hand:
 
   pulumi-resource-apichat responder --config <file>   run a responder
   pulumi-resource-apichat --version                   print the version

@@ -13,7 +13,7 @@ export interface ResourceCall extends OperationContext {
   responders: ResponderLifecycle;
   /** Fires at Ctrl-C and at the time limit of the operation; its reason is an `ApiChatError`. */
   signal: AbortSignal;
-  /** The configured base URL if it is secret, because check copies it into the stored inputs. */
+  /** The configured base URL if it is secret. Check copies it into the stored inputs, where it must stay secret. */
   secretBaseUrl: unknown;
 }
 

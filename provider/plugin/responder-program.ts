@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { ApiChatError, renderFailure } from "../errors/index.js";
 import { serveUntilSignal } from "../server/index.js";
 
-/** Runs a responder as `apichat responder` does. Ends the process with 0 if it was stopped, or 1 if it failed. */
+/** Runs a responder as `apichat responder` does. Exits with 0 if the responder was stopped, or with 1 if it failed. */
 export async function runResponder(words: readonly string[]): Promise<never> {
   process.exit(await serve(words).then(() => 0, reportFailure));
 }
@@ -14,7 +14,7 @@ async function serve(words: readonly string[]): Promise<void> {
   await serveUntilSignal({ configFile: config, instance });
 }
 
-/** Prints a text for the plugin, which quotes it with the keys redacted. */
+/** Prints the error for the plugin, which quotes it with the keys redacted. */
 function reportFailure(error: unknown): number {
   const isOurs = error instanceof ApiChatError;
   const text = isOurs ? renderFailure(error, "command_line") : (error as Error).message;

@@ -13,7 +13,7 @@ import type { PluginResource } from "./resource.js";
 import type { Path } from "../pulumi/secret-values.js";
 import type { PropertyValues } from "./wire.js";
 
-/** `Responder`: the process of a responder. The npm package has the component `HandshakeResponder` for it. */
+/** `Responder`: the process of a responder. In the npm package, this is the component `HandshakeResponder`. */
 export const responderResource: PluginResource = {
   properties: PROCESS_SPEC,
 

@@ -215,7 +215,7 @@ type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefi
 
 /**
  * Redacts the secrets of all properties, because two values may have been swapped. If the request contains the
- * program's own values, a URL in the state whose query is already hidden is not redacted: a conflict must name it.
+ * program's own values, does not redact URLs in the state whose query is already hidden: a conflict must name them.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // `applied` is left out: it is marked as a whole, although most of its values are not secret.
@@ -273,7 +273,7 @@ function encodeOuts(target: Target, outs: object, given: readonly Path[]): Struc
   return encodeValues(stored, secretsOf(target, stored, given));
 }
 
-/** A resource's name is in its URN, but the lifecycles expect it in the properties. Empty ones stay empty. */
+/** A resource's name is in its URN, but the lifecycles expect it in the properties. Empty properties stay empty. */
 const named = ({ name }: ResourceCall, values: PropertyValues): never =>
   (Object.keys(values).length === 0 ? values : { ...values, name }) as never;
 

@@ -71,7 +71,7 @@ const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: " +
   "set it to the registered key before you change anything else";
 
-/** {@link IMPORTED_KEY} is accepted while the URL and the key are unchanged, because no webhook is set then. */
+/** {@link IMPORTED_KEY} is accepted while the URL and the key are unchanged, because set-webhook is not called then. */
 const isAsImported = (olds: Partial<WebhookInputs>, news: PropertyValues): boolean =>
   (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 

@@ -46,7 +46,7 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
 
 /**
  * Converts problems for the engine. The engine prints the value of a named property, so a secret property is
- * not named. Nor is a nested one: for `timeouts.requestSeconds`, the engine would print `{<nil>}`.
+ * not named. A nested one is not named either: for `timeouts.requestSeconds`, the engine would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map(({ field, text }) => ({

@@ -7,8 +7,8 @@ import { mayHoldQuery } from "../lib/url.js";
 
 /**
  * The source of a dynamic provider, identical for all resources of a type, in all programs and versions. It
- * is stored in each resource's state, so that delete and refresh run the installed package, not the code from
- * when the resource was created. If the package is missing or Node is too old, the error has no stack trace.
+ * is stored in each resource's state. It loads the installed package, so delete and refresh do not run outdated code
+ * from the state. If the package is missing or Node is too old, the error has no stack trace.
  */
 export const providerSource = (type: "ApiChatWebhook" | "VerificationKey" | "ResponderProcess"): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
@@ -57,7 +57,7 @@ export function rejectUnknownArgs(name: string, args: object, names: readonly st
   ]);
 }
 
-/** Throws `invalid_config` for the options of an import, because an import has no source for the engine to run. */
+/** Throws `invalid_config` for the options of an import, because the engine would have no provider source to run. */
 export function rejectImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
   throw invalidConfig([`${name}: the options import and id do not work for a dynamic resource; ${hint}`]);

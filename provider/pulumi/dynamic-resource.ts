@@ -30,7 +30,7 @@ export interface ResourceSpec {
   /** Inputs that check or the class adds, except the name. An import and `ignoreChanges` pass them back. */
   added: readonly string[];
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
-  /** This run's name for the resource of a state. Default: the name in the state. */
+  /** Returns the name under which this run declares the resource of a state. Default: the name in the state. */
   nameOf?: (props: never) => string;
 }
 
@@ -89,7 +89,7 @@ export function guardDynamic<L extends Lifecycle>(
 
 /**
  * For check, diff, read and delete, the SDK prints `${error}: ${stack}` in addition to the engine's message;
- * this shortens that to one line, such as "ApiChatError: acme: unauthorized".
+ * this function shortens that text to one line, such as "ApiChatError: acme: unauthorized".
  */
 function toShortFailure(name: string, error: ApiChatError): ApiChatError {
   const named = error.with({ subject: name });

@@ -45,9 +45,9 @@ export const findEngineAddress = (): string | undefined =>
   process.argv.slice(2).findLast((word) => /^[^-/][^/]*:\d+$/.test(word));
 
 /**
- * Exits this provider process when its stdin, a pipe from the engine, closes. Otherwise it would outlive a killed
- * engine: its calls would overlap with those of the next run, and each line it prints would fail with EPIPE, which the
- * SDK's script prints again, endlessly.
+ * Exits this provider process when its stdin, a pipe from the engine, closes. Otherwise, the process would outlive a
+ * killed engine. Its calls would then overlap with those of the next run, and each line that it prints would fail with
+ * EPIPE, an error that the SDK's script would print in turn, endlessly.
  */
 export function endWithStdin(): void {
   const stdin = fstatSync(0);

@@ -12,7 +12,7 @@ export interface Applied {
   botUrl: string;
   /** The URL as the service returns it, if that differs from `url`. */
   echoUrl?: string;
-  /** Digest of the key as the service returns it, if that is a mask. */
+  /** Digest of the key as the service returns it, if that differs from the key, such as a mask. */
   echoKey?: string;
   /** URLs of unconfirmed set-webhook calls that may have taken effect. A webhook with one of them is also ours. */
   attempted?: string[];
@@ -68,7 +68,7 @@ export const showsOurKey = (seen: Registration, { webhookVerificationKey: key, a
 export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }: Ours): boolean =>
   digest(webhookVerificationKey, apiKey) === applied.apiKey;
 
-/** Keyed with the verification key, which is secret in the state, so that values cannot be guessed. */
+/** An HMAC, so that a value cannot be guessed without the verification key, which is secret in the state. */
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 

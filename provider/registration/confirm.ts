@@ -14,7 +14,7 @@ export class Confirmations {
 
   /**
    * Confirms the first webhook of an origin. If get-webhook returns the same as set-webhook, the origin's
-   * other webhooks are not confirmed. If the call fails, the next webhook is confirmed instead.
+   * other webhooks are not confirmed. If the confirmation fails, the next webhook is confirmed instead.
    */
   async confirmOnce(
     origin: string,
@@ -64,7 +64,7 @@ export async function confirmUntilVerified(
     return { failure: withRunAgain(error).with({ summary }), standing: isKnown ? shown : undefined };
   }
   const summary =
-    `the service set the webhook, but its status is "${shown?.status}" and not "${VERIFIED}" after ` +
+    `the service set the webhook, but its status is "${shown?.status}", not "${VERIFIED}", after ` +
     `${readySecondsOf(wanted)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
   const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });

@@ -23,8 +23,8 @@ export function rejectForeign(seen: Registration, wanted: WantedWebhook, holder?
 }
 
 /**
- * Throws `conflict` if someone else's webhook took the place of ours. One with another URL but our key is ours,
- * changed by hand. It is repaired only if a refresh found it (`shownUrl`): the preview then shows the change.
+ * Throws `conflict` if someone else's webhook took the place of ours. A webhook with our key but another URL is ours,
+ * changed by hand. It is repaired only if a refresh found it (`shownUrl`), because then the preview shows the change.
  */
 export function rejectTakeover(
   seen: Registration,
@@ -56,7 +56,7 @@ export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
 export const isSameWorkspace = (seen: Registration | undefined, apiKey: string, ours: Ours): boolean =>
   isLastApiKey(apiKey, ours) || (seen !== undefined && isSameBot(seen.botUrl, ours.applied.botUrl));
 
-/** An empty workspace has no bot code, so only an unchanged base URL and API key show that it is the same one. */
+/** An empty workspace shows no bot code, so only an unchanged base URL and API key prove that it is the same one. */
 export function requireSameWorkspace(
   { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
   ours: Ours,

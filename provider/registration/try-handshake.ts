@@ -23,7 +23,7 @@ export interface TryHandshakeOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Takes four to eight seconds: time for an endpoint that is deployed in the same `up` to load its key. */
+/** These rounds take four to eight seconds, enough for an endpoint deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
 /** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
@@ -38,7 +38,7 @@ const LOCAL_PORT_WAIT_MS = 10_000;
 /**
  * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
  * registration. Waits until the deadline for an endpoint that is not ready. Throws `handshake_failed` with a
- * transcript. With "warn", tries one round and prints its failure: the service may reach what we cannot.
+ * transcript. With "warn", tries one round and prints its failure, because the service may reach what we cannot.
  */
 export async function tryHandshake(wanted: WantedWebhook, options: TryHandshakeOptions): Promise<void> {
   const { name, preflight: mode } = wanted;

@@ -51,7 +51,7 @@ export function createClient(
 
 type Reader = Pick<WorkspaceClient, "getWebhook">;
 
-/** HTTP 404: the specification does not define the response for a workspace that never had a webhook. */
+/** True for HTTP 404: the specification does not define the response for a workspace that never had a webhook. */
 export const mayMeanNeverSet = (error: unknown): boolean =>
   error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
 

@@ -109,7 +109,7 @@ test.each([
   expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
 });
 
-const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
+const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, but this is 20\.20\.2; install it from /;
 
 /** Runs Node so that it reports an older version. */
 async function runOld(...words: string[]) {

@@ -49,6 +49,6 @@ test("the plugin reports an unsupported Node before it loads the bundle", async 
   const said = await startProgram(["127.0.0.1:1"], { script, environment: { NODE_OPTIONS } }).ended;
   expect(said).toMatchObject({ exitCode: 1, stdout: "" });
   expect(said.stderr).toMatch(
-    /^error: pulumi-resource-apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2;.*\n$/,
+    /^error: pulumi-resource-apichat needs Node \d+\.\d+ or newer, but this is 20\.20\.2;.*\n$/,
   );
 });

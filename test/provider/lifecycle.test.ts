@@ -49,7 +49,7 @@ test("a partly completed create keeps its state in the resource", async () => {
   const part = partOf(await failureOf(provider.create(inputs)));
   const source = { __provider: providerSource("ApiChatWebhook") };
   expect(part).toMatchObject({ id: botUrl, properties: { status: "pending", botUrl, ...source } });
-  expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending" and not "verified"/)]);
+  expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending", not "verified"/)]);
 });
 
 test("each call names what to install if the package is missing", async () => {

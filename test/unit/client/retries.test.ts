@@ -126,7 +126,7 @@ test("a registration call gives up early if nothing listens on this machine, and
   const error = await failureOf(client.getWebhook());
   expect(error).toMatchObject({ attempts: 5, facts: { connection: "ECONNREFUSED" } });
   expect(error.message).toContain(
-    "For the emulator, run npx --package pulumi-apichat apichat emulator; else check baseUrl",
+    "To use the emulator, run npx --package pulumi-apichat apichat emulator; otherwise, check baseUrl",
   );
 });
 

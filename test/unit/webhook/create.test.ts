@@ -196,7 +196,7 @@ describe("a status that is not verified yet", () => {
     const { id, state, reasons } = await unfinishedBy(create(hasty));
     expect([id, state.botUrl]).toEqual([acme.botUrl, acme.botUrl]);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
-    expect(reasons).toEqual([expect.stringMatching(/^acme: .*"pending" and not "verified" after 0\.3 s/)]);
+    expect(reasons).toEqual([expect.stringMatching(/^acme: .*"pending", not "verified", after 0\.3 s/)]);
     expect(await hasChanges(state, hasty)).toBe(true);
     expect(await unfinishedBy(update(state, hasty))).toMatchObject({ id, state: { status: "pending" } });
     acme.change({ webhook_status: "verified" });
