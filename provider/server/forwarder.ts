@@ -94,12 +94,12 @@ export class Forwarder {
     });
   }
 
-  /** Whether a delivery with this ID is being sent. If it arrives here, its target is this responder. */
+  /** Whether a delivery with this ID is being sent. If it also arrives here, its target is this responder. */
   isSending(id: string): boolean {
     return this.#attempts.has(id);
   }
 
-  /** Resolves when no attempt is in progress. Deliveries whose attempt was given up stay in the spool. */
+  /** Resolves when no attempt is in progress. Deliveries whose attempts it aborts stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
@@ -110,7 +110,7 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /** Repeats a write until it succeeds, or the forwarder gives up: a write may fail while the disk is full. */
+  /** Repeats a write, which may fail while the disk is full, until it succeeds or the forwarder gives up. */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {

@@ -11,7 +11,7 @@ import { type ListenAddress, type Listener, startListener } from "./listener.js"
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
-/** How many workspaces have series of their own, about 25 each: Prometheus keeps every series in memory. */
+/** How many workspaces have their own series, about 25 each. Limited, because Prometheus keeps all in memory. */
 const MAX_WORKSPACES = 100;
 
 /** The label of the series that all further workspaces share. No workspace can have this name. */
@@ -32,7 +32,7 @@ const COUNTING_SHARE = 0.01;
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The first 100 workspaces have series of their own until the process ends; the others share one. Throws
+ * The first 100 workspaces have their own series until the process ends; all others share a set. Throws
  * `invalid_config`, which says what to install, if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
@@ -89,7 +89,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
       return answerError("not_found", "only GET /metrics is served here");
     await count();
     bytes.set(fileSize(join(dataDir, SPOOL_FILE)) + fileSize(join(dataDir, `${SPOOL_FILE}-wal`)));
-    // Each connection is for one request, so that none delays the shutdown.
+    // Each connection serves only one request, so that no idle connection delays the shutdown.
     const headers = { "content-type": registry.contentType, connection: "close" };
     return { status: 200, headers, body: await registry.metrics() };
   };
@@ -107,7 +107,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     accepted: (workspace: string): void => accepted.inc({ workspace: labelOf(workspace) }),
     answeredHandshake: (workspace: string): void =>
       handshakes.inc({ workspace: labelOf(workspace), result: "answered" }),
-    /** Counts an error response, and a failed handshake if it was one. */
+    /** Counts an error response; if it was the response to a handshake, also counts a failed handshake. */
     rejected: (name: string | undefined, code: ResponderErrorCode): void => {
       const workspace = name === undefined ? "" : labelOf(name);
       rejected.inc({ workspace, code });

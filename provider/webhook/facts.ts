@@ -13,7 +13,7 @@ export interface Claim {
 export type Fact =
   /**
    * From check: the program declares a workspace. The check of another resource that declares the same
-   * workspace fails, and no delete removes its webhook.
+   * workspace fails, and no delete removes the workspace's webhook.
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**

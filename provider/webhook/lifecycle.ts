@@ -197,7 +197,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 
 /**
  * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
- * workspace, because our webhook would then be orphaned; only the same bot rules that out. If nothing is
+ * workspace (only the same bot rules that out), because our webhook would then be orphaned. If nothing is
  * registered and the program still declares the workspace, warns instead.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {

@@ -66,7 +66,7 @@ export function withAttempt(
 
 export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
-/** Throws `invalid_config` for a state of another version, and for a read by ID, which has only inputs. */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which passes no state. */
 export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,

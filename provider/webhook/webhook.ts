@@ -29,7 +29,7 @@ export interface ApiChatWebhookArgs {
    * environment variable `APICHAT_API_KEY`; a default key is never stored in the state.
    */
   apiKey?: pulumi.Input<string | undefined>;
-  /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */
+  /** What to do when another webhook is already registered: "fail" (default) fails, "replace" overwrites it. */
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
    * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass.
@@ -151,7 +151,7 @@ export interface GetApiChatWebhookResult {
   botUrl: string;
 }
 
-/** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
+/** The name of {@link getApiChatWebhook} in a user's mocks: the same as in the resource plugin. */
 const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 
 /** Whether the program runs with `pulumi.runtime.setMocks`. The SDK has no function for this. */

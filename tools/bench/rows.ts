@@ -42,9 +42,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
   forwarding: row("four minutes", compareForwarding, [
     [`apichat responder stores, ${LOAD} (rate)`, RECEIVER, "stored accepted / bare accepted", ">= 0.70"],
     ["the responder stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
-    ["the responder forwards (rate)", "it accepts meanwhile", "both forwarded / both accepted", ">= 0.80"],
+    ["the responder forwards (rate)", "accepting meanwhile", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
-    ["longest time that its event loop was blocked", "", "both blockMs", "<= 20 ms"],
+    ["longest time that the responder's event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),
   reload: row("two minutes", reloadUnderLoad, [
     ["p99 while 30,000 workspaces reload", "without a reload", "ours p99Ms / bare p99Ms", "<= 3.00"],

@@ -29,7 +29,7 @@ const sizeOf = ([name, delivery]: Call): number =>
 
 const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
 
-/** Nothing catches this, so the process ends. The file contains every acknowledged delivery. */
+/** Nothing catches this, so the process ends. Nothing is lost: the file contains every acknowledged delivery. */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
@@ -127,7 +127,7 @@ export class Spool {
 
   /** Replayed dead letters keep their IDs and their original positions, and their age starts over. */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // Chosen up front: otherwise, letters that are rejected again meanwhile would be replayed forever.
+    // Chosen up front, because letters that are rejected again meanwhile would otherwise be replayed forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)

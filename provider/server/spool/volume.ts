@@ -56,7 +56,7 @@ export class SpoolVolume {
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. The files' contents are then unknown; later writes depend on them.
+   * Set once the disk has failed or a file is gone. Later writes depend on the files' contents, then unknown.
    */
   #failure: SqliteError | undefined;
 
@@ -194,7 +194,7 @@ export class SpoolVolume {
     return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };
   }
 
-  /** The number of pages of deleted rows, which new rows use first. */
+  /** The number of pages that deleted rows have freed. New rows use these pages first. */
   #freePages(): number {
     return readPragma(this.#database, "freelist_count");
   }
