@@ -56,7 +56,7 @@ export class SpoolVolume {
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. Later writes depend on the files' contents, then unknown.
+   * Set once the disk has failed or a file is gone: the files' contents, on which later writes depend, are unknown.
    */
   #failure: SqliteError | undefined;
 
