@@ -74,7 +74,7 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 export interface SpoolChanges {
-  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
+  /** Makes waiting deliveries of these workspaces (default: all) due now. Returns the number of their conversations. */
   retry(workspaces?: readonly string[]): number | Promise<number>;
   /** Forwards dead letters again. Returns their number. */
   replay(choice: DeadLetterChoice): number | Promise<number>;

@@ -47,7 +47,7 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends for any
+ * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends, for whatever
  * reason. Throws `conflict` if another process holds the folder, `invalid_config` if nothing can be written to it.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {

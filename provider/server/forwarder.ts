@@ -49,8 +49,8 @@ const SPOOL_PAUSE_MS = 1_000;
 
 /**
  * Forwards the present and future deliveries in the spool: those of one conversation in order of acceptance,
- * several conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
- * deliveries become dead letters. Forwards nothing before its first plan. The spool decides what is due.
+ * different conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
+ * deliveries become dead letters. Forwards nothing until it has a plan. The spool decides what is due.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -175,7 +175,7 @@ export class Forwarder {
   }
 }
 
-/** The outcome of one attempt. `abandoned`: the signal fired before a response. */
+/** The outcome of one attempt. `abandoned`: the signal fired before a response arrived. */
 export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
   /** The attempt timed out before the response was complete. */
   timedOut?: true;

@@ -25,7 +25,7 @@ const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 /** The buckets, in seconds, up to the time limit of an attempt. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The fraction of time that counting rows may take. Deliveries wait meanwhile, and a million rows take long. */
+/** The fraction of time that counting rows may take: deliveries wait until a count of, say, a million rows ends. */
 const COUNTING_SHARE = 0.01;
 
 /** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */

@@ -73,7 +73,7 @@ export class VerificationKey extends pulumi.CustomResource {
   declare readonly keys: pulumi.Output<string[]>;
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
-    rejectImport(name, opts, "give a live key as initial");
+    rejectImport(name, opts, "to keep using a live key, pass it as initial");
     rejectUnknownArgs(name, args, Object.keys(INPUTS.VerificationKey));
     const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
     const options = toOptions("VerificationKey", opts);

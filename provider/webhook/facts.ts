@@ -17,8 +17,8 @@ export type Fact =
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**
-   * From a diff that finds no change: a state owns a bot. The create or update of another resource that
-   * reaches this bot fails, and the delete of another state keeps the webhook. A create of the same resource
+   * From a diff that finds no change: a state owns a bot. If the create or update of another resource
+   * reaches this bot, it fails; the delete of another state keeps the webhook. A create of the same resource
    * may take the bot over.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }

@@ -172,7 +172,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
-  // A create of the same resource may follow, and needs the state.
+  // A create of the same resource may follow and need this state.
   run.recordState(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));

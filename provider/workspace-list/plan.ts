@@ -26,7 +26,7 @@ type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: stri
 
 /**
  * Queries each workspace of a list once for its registration; writes nothing. `apiKey` is for entries without
- * their own. `onAnswer` is called after each query, whether it succeeded or not.
+ * their own key. `onAnswer` is called after each query, whether it succeeded or not.
  */
 export async function planWebhooks(
   listed: readonly PlannedWorkspace[],

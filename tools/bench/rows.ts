@@ -5,7 +5,7 @@ import { compareForwarding, compareResponder, reloadUnderLoad } from "./load.ts"
 import type { Context, Samples } from "./measure.ts";
 
 /**
- * `value` names a sample, or two samples with an operator between them, separated by spaces. `target` is a
+ * `value` is the name of a sample, or two names with an operator and spaces between them. `target` is a
  * comparison, a number and a unit.
  */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
@@ -29,7 +29,7 @@ const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
 
-/** The rows, by the name that `--only` takes. */
+/** The rows, by their names for `--only`. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", compareSignature, [
     ["verifySignature, 1 KiB (rate)", HMAC, "bare1 / ours1", ">= 0.95"],

@@ -62,7 +62,7 @@ export class SpoolFile {
     });
   }
 
-  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
+  /** Makes waiting deliveries of these workspaces (default: all) due now. Returns the number of their conversations. */
   retry(workspaces?: readonly string[]): number {
     return this.write(() => this.retryWaiting(workspaces));
   }

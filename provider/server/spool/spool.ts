@@ -34,7 +34,7 @@ class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. It is not returned again until `release` or a pause after `fail`. */
+/** A delivery to forward now. It is not returned again until `release`, or until the pause after `fail` is over. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   attempts: number;
