@@ -3,8 +3,8 @@ import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**
  * A message with its kind (section 2.4). `type` and `content_type` alone determine the kind. The other fields
- * are typed as specified but not checked: use `parseOutbound` to check them. A message of no such kind, or JSON
- * that is not a message, has the kind "unknown".
+ * are typed as specified but not checked: use `parseOutbound` to check them. Any other message, and JSON that is
+ * not a message, has the kind "unknown".
  */
 export type TaggedMessage =
   | KnownOutbound
@@ -29,7 +29,7 @@ export type Delivery = TaggedMessage & {
   keyIndex: number;
 };
 
-/** Matches an ID that may be too long for a number. Only a body with a match is parsed with a reviver. */
+/** Matches a conversation ID that may be too long for a number. Only a body with one is parsed with a reviver. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
 export function parseMessage(text: string): TaggedMessage | undefined {

@@ -28,7 +28,7 @@ export interface LambdaHttpEvent {
   multiValueQueryStringParameters?: Values<readonly string[]>;
   /** Format 1.0: the headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
-  /** The headers. Format 2.0 joins the values of a repeated one with commas; format 1.0 keeps only the last. */
+  /** The headers. Format 2.0 joins repeated values with commas; format 1.0 keeps only the last one. */
   headers?: Values;
   /** The body: text, or base64 if `isBase64Encoded`. */
   body?: string | null | undefined;

@@ -6,7 +6,7 @@ import type { Responder } from "./responder.js";
 /** The maximum total size of the incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
-/** The memory that a chunk needs in addition to its bytes. It matters if a body arrives byte by byte. */
+/** The memory that a chunk needs in addition to its bytes. This matters if a body arrives byte by byte. */
 const CHUNK_BYTES = 200;
 
 /** The memory of each incomplete body, in bytes. The body that has been idle longest comes first. */

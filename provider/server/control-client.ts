@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Sends a request and returns the response; undefined if that responder is gone. Throws if it is rejected. */
+/** Sends a request and returns the response; undefined if that responder is gone. Throws if the request is rejected. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,

@@ -99,7 +99,7 @@ export class Forwarder {
     return this.#attempts.has(id);
   }
 
-  /** Resolves when no attempt is in progress. Deliveries whose attempts it aborts stay in the spool. */
+  /** Resolves when no attempt is in progress. Deliveries whose attempts are aborted stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);

@@ -25,14 +25,14 @@ const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 /** The buckets, in seconds, up to the time limit of an attempt. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The fraction of time that counting rows may take: deliveries wait until a count of, say, a million rows ends. */
+/** The fraction of time that counting rows may take: it blocks deliveries, and a million rows take long to count. */
 const COUNTING_SHARE = 0.01;
 
 /** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The first 100 workspaces have their own series until the process ends; all others share a set. Throws
+ * The first 100 workspaces have their own series until the process ends; all others share one set. Throws
  * `invalid_config`, which says what to install, if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {

@@ -46,8 +46,8 @@ type Probe = "ready" | "health";
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and responds 200 to a delivery
- * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or this
- * drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
+ * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or the
+ * responder drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
  * The paths are in a map, not in a framework's router, because the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
@@ -191,7 +191,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
-/** A stored delivery would loop forever. A rejected one is retried: correcting the target in time loses nothing. */
+/** If stored, the delivery would loop forever. It is rejected and retried, so a timely correction loses nothing. */
 const OWN_DELIVERY = answerError(
   "not_found",
   "this delivery came from this responder itself; set forwardTo to your own program",

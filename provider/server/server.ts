@@ -18,7 +18,7 @@ import { openSpool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start to the process that starts it. If set, logs go to `responder.log`, else to stderr. */
+  /** Identifies this start to its caller. If set, logs go to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
   /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;

@@ -85,7 +85,7 @@ const DERIVED = z.object({
   rotation: notAccepted('is for random keys; write rotations: ["2026-12"]'),
   bytes: notAccepted("is for random keys: derived keys have 32 bytes; leave it out"),
   initial: notAccepted(
-    "is for random keys; to move to derived keys, leave initial out; set keep to the number of earlier keys to keep",
+    "is for random keys; to move to derived keys, leave initial out; keep is the number of earlier keys that stay",
   ),
 });
 

@@ -25,8 +25,8 @@ export interface VerificationKeyArgs {
   /**
    * A secret seed of at least 32 random bytes, such as `openssl rand -base64 32` prints, from which the keys
    * are derived (HKDF-SHA256): the same arguments produce the same keys on every machine, and
-   * `deriveVerificationKeys` returns them for an endpoint. If it is a list, the current key is derived from
-   * the first seed, and the keys of the others are also accepted. Requires `rotations`; cannot be combined with
+   * `deriveVerificationKeys` returns them for an endpoint. If this argument is a list, the current key is derived
+   * from the first seed, and the keys of the others are also accepted. Requires `rotations`; cannot be combined with
    * `rotation`, `bytes` or `initial`. It is never stored in the state. Anyone who knows it knows all keys.
    */
   derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;

@@ -33,7 +33,7 @@ export interface ApiChatWebhookArgs {
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
    * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass.
-   * "warn", for an endpoint that this machine cannot reach: a failure is only printed. "off": it is not tried.
+   * "warn" (for an endpoint that this machine cannot reach): a failure is only printed. "off": it is not tried.
    */
   preflight?: pulumi.Input<Preflight | undefined>;
   /** The time limits of the provider's calls. */

@@ -35,8 +35,8 @@ const CHECKED: StoredDelivery = {
 };
 
 /**
- * Only the first delivery of a conversation is due, and only while no other one of that conversation is taken. Call
- * `accept`, `forward` and the methods between them within `write`: attempts free their places once it commits.
+ * Only the first delivery of a conversation is due, and only while no other delivery of that conversation is taken.
+ * Call `accept`, `forward` and the methods between them within `write`: attempts free their places once it commits.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
