@@ -106,7 +106,7 @@ export async function changeKept(
 
 /**
  * Counts the deliveries left in the folder of a stopped responder: acknowledged but not forwarded, including dead
- * letters. Throws a SqliteError for a file that cannot be read.
+ * letters. Throws a SqliteError if the file cannot be read.
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.

@@ -4,7 +4,7 @@ import { botCodeOf, canonicalUrl, formatUrl, isSameUrl } from "../lib/url.js";
 import { mayMeanNeverSet } from "../registration/index.js";
 import type { PlannedWorkspace } from "./list-shape.js";
 
-/** What `up` would find in a workspace. The first two are fine. */
+/** What `up` would find in a workspace. With the first two, it would succeed. */
 export type PlanState =
   "free" | "yours" | "foreign" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 

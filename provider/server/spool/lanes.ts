@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** The maximum for one workspace, which also never gets more than half of the free attempts. */
+  /** How many attempts one workspace may have at once. It also never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }

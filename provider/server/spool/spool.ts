@@ -104,7 +104,7 @@ export class Spool {
 
   /**
    * Resolves once a delivery is on disk and may be acknowledged. If it rejects with a SqliteError, nothing is
-   * stored, unless its code is `failed`: then the disk has failed or a file was removed, and the delivery may
+   * stored, unless the code is `failed`: then the disk has failed or a file was removed, and the delivery may
    * still be forwarded. The code `full` means that the write would use the disk's reserve.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
