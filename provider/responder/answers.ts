@@ -29,7 +29,7 @@ export const STATUS_BY_CODE = {
 /** The values of `error.code` in a response. */
 export type ResponderErrorCode = keyof typeof STATUS_BY_CODE;
 
-/** The response to send; an empty body means no body. */
+/** The response to send. If `body` is empty, the response has none. */
 export interface Answer {
   /** The HTTP status. */
   status: number;

@@ -3,8 +3,8 @@ import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**
  * A message with its kind (section 2.4). `type` and `content_type` alone determine the kind. The other fields
- * are typed as specified but not checked: use `parseOutbound` to check them. Any other message, or any other
- * JSON value, has the kind "unknown".
+ * are typed as specified but not checked: use `parseOutbound` to check them. Any other message, and JSON that is
+ * not a message, has the kind "unknown".
  */
 export type TaggedMessage =
   | KnownOutbound
@@ -23,13 +23,13 @@ export type Delivery = TaggedMessage & {
   rawBody: Uint8Array;
   /** The header `x-flow-ns`: the namespace of the bot's flow. */
   flowNs: string | undefined;
-  /** The header `x-action`. The specification shows only `messages`. */
+  /** The header `x-action`. Its only value in the specification is `messages`. */
   action: string | undefined;
   /** The index of the verification key that signed the delivery. */
   keyIndex: number;
 };
 
-/** Such an ID may be too long for a number. Only a body that contains one is parsed with a reviver. */
+/** Matches a conversation ID that may be too long for a number. Only a body with one is parsed with a reviver. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
 export function parseMessage(text: string): TaggedMessage | undefined {
@@ -39,7 +39,7 @@ export function parseMessage(text: string): TaggedMessage | undefined {
       : JSON.parse(text);
     return { kind: outboundKindOf(message), message } as TaggedMessage;
   } catch {
-    // The response is 400 for any error, and the error's message would quote the body.
+    // Not thrown again: the response is 400 for any error, and the error's message would quote the body.
     return undefined;
   }
 }

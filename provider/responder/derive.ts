@@ -8,7 +8,7 @@ export interface DerivationOptions {
   rotations: readonly string[];
 }
 
-/** Limits the number of keys, one for each seed and rotation: a wrong signature is checked against all. */
+/** Both limit the number of keys (seeds times rotations), because a wrong signature is checked against all. */
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
@@ -19,7 +19,7 @@ const MIN_SEED_BYTES = 32;
 const MIN_DISTINCT_CHARACTERS = 10;
 const DERIVED_BYTES = 32;
 
-/** The first line of the info string (RFC 5869, section 3.2). A different derivation requires a different one. */
+/** The first line of the info string (RFC 5869, section 3.2). It must change if the derivation changes. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
 /** When this many subjects are cached, the cache is cleared, so that requests cannot fill the memory. */
@@ -34,7 +34,7 @@ const SUBJECTS_KEPT = 16_384;
  * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
  * rotation, joined by line feeds.
  *
- * With a list of seeds, the current key is derived from the first one. Keys from the others still verify, so a
+ * If `seed` is a list, the current key is derived from the first seed. Keys from the others still verify, so a
  * seed can be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for
  * a subject or rotation that is empty, is longer than 128 characters or contains control characters.
  *
@@ -87,7 +87,7 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** The rules of each input, under its name in resources and configurations. No error text quotes a seed. */
+/** The rules for each input, by its name in resources and configurations. No error text quotes a seed. */
 export const DERIVATION_RULES = {
   derivedFrom: problemsOfSeeds,
   subject: problemsOfLine,
@@ -112,7 +112,7 @@ function problemsOfSeeds(seeds: unknown): string[] {
 const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unknown) => string[]): string[] =>
   items.flatMap((item, index) => problemsOfItem(item).map((problem) => `[${index}] ${problem}`));
 
-/** Base64 has six bits per character, and hex has four. A text of few different characters is not random. */
+/** A base64 character holds six bits, and a hex digit four. A text of few different characters is not random. */
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")
@@ -138,7 +138,7 @@ export function problemsOfRotations(rotations: unknown): string[] {
   const repeated = rotations.filter((rotation, index) => rotations.indexOf(rotation) < index);
   return [
     ...problemsOfItems(rotations, problemsOfLine).map((problem) => `${problem}; ${hint}`),
-    ...repeated.map((rotation) => `must name each rotation once, got ${JSON.stringify(rotation)} twice`),
+    ...repeated.map((rotation) => `must name each rotation only once, got ${JSON.stringify(rotation)} twice`),
   ];
 }
 

@@ -55,7 +55,7 @@ export type ForwardVerdict =
       retryAfterSeconds: number;
     };
 
-/** Statuses with which the target rejects the delivery itself. Any other failure may be fixed later. */
+/** Statuses with which the target rejects the delivery itself. After any other failure, a later attempt may succeed. */
 const REJECTIONS = new Set([400, 413, 415, 422, 431]);
 
 /** Judges the response to a forwarded delivery by its status and its header `Retry-After`. */

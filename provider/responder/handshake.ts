@@ -31,7 +31,7 @@ export function findHandshake(url: string, shortText: string): ReceivedHandshake
 
 const decoder = new TextDecoder();
 
-/** The body as text; "" if it is too long for a handshake: such a body is not parsed before it is verified. */
+/** The body as text; "" if it is too long for a handshake, because it is then parsed only after verification. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 

@@ -12,7 +12,7 @@ export type VerificationKeyFunction = (request: RequestHead) => VerificationKeys
 /** Verification keys, or a function that returns them. */
 export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 
-/** How many keys a workspace may have: a wrong signature is compared under each of them before it is rejected. */
+/** How many keys a workspace may have. Limited, because a wrong signature is checked against each of them. */
 const MAX_KEYS = 32;
 
 export const problemOfKeyCount = (count: number): string | undefined =>

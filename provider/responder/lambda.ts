@@ -7,9 +7,9 @@ type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null
 type Pair = [name: string, value: string];
 
 /**
- * The parts of an AWS Lambda HTTP event that are read. The types of @types/aws-lambda are assignable to it.
- * Function URLs and HTTP APIs send payload format 2.0. REST APIs and Application Load Balancers send format 1.0,
- * and so do HTTP APIs that are configured for it.
+ * The parts of an AWS Lambda HTTP event that the handler reads. Events of @types/aws-lambda are assignable to
+ * this type. Function URLs and HTTP APIs send payload format 2.0. REST APIs and Application Load Balancers send
+ * format 1.0, and so do HTTP APIs that are configured for it.
  */
 export interface LambdaHttpEvent {
   /** Format 2.0: the path, with the stage if there is one. */
@@ -22,13 +22,13 @@ export interface LambdaHttpEvent {
   httpMethod?: string | undefined;
   /** Format 1.0: the path. A REST API omits the stage. */
   path?: string | undefined;
-  /** Format 1.0: the query, with only the last value of a repeated name. */
+  /** Format 1.0: the query, with only the last value of each repeated name. */
   queryStringParameters?: Values;
   /** Format 1.0: the query with all values. */
   multiValueQueryStringParameters?: Values<readonly string[]>;
   /** Format 1.0: the headers with all values. */
   multiValueHeaders?: Values<readonly string[]>;
-  /** The headers. Repeated ones are joined with commas; in format 1.0, only the last value is kept. */
+  /** The headers. Format 2.0 joins repeated values with commas; format 1.0 keeps only the last one. */
   headers?: Values;
   /** The body: text, or base64 if `isBase64Encoded`. */
   body?: string | null | undefined;
@@ -67,12 +67,12 @@ export interface LambdaHttpResult {
 export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
 
 /**
- * Converts a responder to a handler for AWS Lambda: for API Gateway (REST and HTTP APIs), function URLs and
- * Application Load Balancers, which it recognizes by the event. Rejects with a TypeError for any other event.
+ * Converts a responder to a handler for AWS Lambda. The handler accepts events of API Gateway (REST and HTTP APIs),
+ * function URLs and Application Load Balancers. It rejects with a TypeError for any other event.
  *
- * The path is that of the webhook URL, as the sender sent it. It includes the stage of API Gateway if the URL does,
- * although the `path` of a REST API's event omits it. A body that is not base64 is read as UTF-8: a REST API
- * must pass JSON as text or everything as binary, and must not transform bodies. Promises passed to
+ * The responder gets the path of the webhook URL, as sent by the sender, with the stage of API Gateway if the URL
+ * contains one, although the `path` of a REST API's event omits it. A body that is not base64 is read as UTF-8. So a
+ * REST API must pass either JSON as text or everything as binary, and must not transform bodies. Promises passed to
  * `waitUntil` settle before the handler returns, because the runtime is frozen after that.
  *
  * @example

@@ -6,14 +6,14 @@ import type { Responder } from "./responder.js";
 /** The maximum total size of the incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
-/** The memory that a chunk needs in addition to its bytes: a sender may send a body byte by byte. */
+/** The memory that a chunk needs in addition to its bytes. This matters if a body arrives byte by byte. */
 const CHUNK_BYTES = 200;
 
 /** The memory of each incomplete body, in bytes. The body that has been idle longest comes first. */
 const incomplete = new Map<IncomingMessage, number>();
 let unverifiedBytes = 0;
 
-/** Counts a chunk. If that exceeds the limit, closes the connections whose bodies have been idle longest. */
+/** Counts a chunk. If the total exceeds the limit, closes the connections whose bodies have been idle longest. */
 function keep(req: IncomingMessage, chunk: Uint8Array): void {
   const bytes = CHUNK_BYTES + chunk.length;
   const previous = incomplete.get(req) ?? 0;
@@ -119,7 +119,7 @@ function readStream(
     const take = (chunk: Buffer): void => {
       chunks.push(chunk);
       length += chunk.length;
-      // This chunk completes the body, which therefore need not be counted.
+      // The body is now complete, so this chunk need not be counted.
       if (length === expected) return;
       if (length <= limitBytes) return keep(req, chunk);
       req.off("data", take).pause();
@@ -150,7 +150,7 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   discardRest(req, res);
 }
 
-/** Whether the request has a body. If it has none, Node sets `complete` too late. */
+/** Whether the request has a body. Node sets `complete` too late for a request without one. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 

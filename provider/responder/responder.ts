@@ -32,7 +32,7 @@ export interface DeliveryContext {
   waitUntil: WaitUntil;
 }
 
-/** Handles a verified delivery. It is acknowledged when this returns; if this throws, the response is 500. */
+/** Handles a verified delivery. If this throws, the response is 500 or 503; else the delivery is acknowledged. */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
 /** The keys of an endpoint, and what it does with deliveries. */
@@ -68,10 +68,10 @@ export interface Responder {
 
 /**
  * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries
- * (section 6.2) to `onDelivery`. Responds, in this order: 404 to a wrong path, 405 to a method other than POST, 415
- * to a compressed body, 401 to a malformed signature (before it reads the body), 413 to a body over the limit. Then
- * to a handshake (a body of at most 8 KiB, or the query): 401 if the token is wrong, 400 if the challenge is over
- * 1 KiB or not printable ASCII, else its challenge as plain text. To any other request: 401 if the signature is
+ * (section 6.2) to `onDelivery`. It responds, in this order, with 404 to a wrong path, 405 to a method other than POST,
+ * 415 to a compressed body, 401 to a malformed signature (before it reads the body), and 413 to a body over the limit.
+ * Then a handshake (a body of at most 8 KiB, or the query) gets 401 if the token is wrong, 400 if the challenge is over
+ * 1 KiB or not printable ASCII, else its challenge as plain text. Any other request gets 401 if the signature is
  * wrong, 400 if the body is not JSON, 503 if `onDelivery` throws an {@link UnavailableError}, 500 if it throws another
  * error, which is printed to stderr, else 200. An error response's body is `{ "error": { "code", "message" } }`.
  *

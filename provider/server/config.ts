@@ -108,7 +108,7 @@ export function rejectTogether(values: Values, context: z.RefinementCtx): void {
 }
 
 /**
- * Yields problems that involve several fields: missing keys, equal paths. Any field may be invalid, or not known yet.
+ * Yields problems that involve several fields: missing keys, equal paths. Accepts fields that are invalid or unknown.
  * Yields undefined before each workspace, so that other work can run in between.
  */
 function* problemsTogether({
@@ -157,7 +157,7 @@ const NO_KEY =
 
 const count = (values: unknown): number => [values ?? []].flat().length;
 
-/** A path as a client sends it, or undefined if it is not a path. */
+/** Returns a path as a client sends it, or undefined if the value is not a path. */
 const wirePathOf = (path: unknown): string | undefined =>
   typeof path === "string" && path.startsWith("/") ? toWirePath(path) : undefined;
 
@@ -183,7 +183,7 @@ export interface LoadedConfig {
 
 /**
  * Reads a configuration file: JSON with the shape of {@link FileConfig}; paths are relative to the file's folder.
- * Throws `invalid_config` with everything that is wrong, one line each, without keys.
+ * Throws `invalid_config`, which lists everything that is wrong, one line each, and quotes no key.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const given = await requireConfig(file);
@@ -262,7 +262,7 @@ export async function keysOf(
   return [...derived, ...verificationKeys];
 }
 
-/** Reads where a configured responder listens and keeps its deliveries, but no keys. Throws `invalid_config`. */
+/** Reads where a configured responder listens and where it keeps deliveries. Reads no keys. Throws `invalid_config`. */
 export async function readPlace(
   file: string,
 ): Promise<Pick<FileConfig, "host" | "port" | "dataDir" | "workspaces">> {

@@ -15,16 +15,16 @@ import type { DeadLetterChoice } from "./spool/file.js";
 
 /** Time limits, in milliseconds. */
 export const CONTROL_LIMITS = {
-  /** A response of the control interface, and the start of a process until it responds. */
+  /** For a response of the control interface, and for a new process to start and respond. */
   answerMs: 10_000,
-  /** A reload of every workspace, or a change of everything that is kept. */
+  /** For a reload of every workspace, or a change to every kept delivery. */
   changeMs: 240_000,
 };
 
-/** How long to wait between two inspections, in milliseconds. */
+/** How often to check whether a process holds a folder and responds, in milliseconds. */
 export const INSPECT_EVERY_MS = 50;
 
-/** Returns undefined if no process holds the folder. Throws `timeout` if a process does, but does not respond. */
+/** Returns undefined if no process holds the folder. Throws `timeout` if one holds it but does not respond. */
 export async function findRunning(dataDir: string): Promise<Instance | undefined> {
   const deadline = performance.now() + CONTROL_LIMITS.answerMs;
   for (;;) {
@@ -74,7 +74,7 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 export interface SpoolChanges {
-  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
+  /** Makes waiting deliveries of these workspaces (default: all) due now. Returns the number of their conversations. */
   retry(workspaces?: readonly string[]): number | Promise<number>;
   /** Forwards dead letters again. Returns their number. */
   replay(choice: DeadLetterChoice): number | Promise<number>;
@@ -87,8 +87,8 @@ export const spoolOf = (running: Instance): SpoolChanges => ({
 });
 
 /**
- * Changes the kept deliveries of a data folder: through its running responder, or else directly in the spool, while no
- * responder can start. Returns how many deliveries or conversations it changed.
+ * Changes the kept deliveries of a data folder: through its responder if one is running, else directly in the spool,
+ * with the folder locked so that none can start. Returns how many deliveries or conversations it changed.
  */
 export async function changeKept(
   dataDir: string,
@@ -106,7 +106,7 @@ export async function changeKept(
 
 /**
  * Counts the deliveries left in the folder of a stopped responder: acknowledged but not forwarded, including dead
- * letters. Throws a SqliteError for a file that cannot be read.
+ * letters. Throws a SqliteError if the file cannot be read.
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Returns the response to one request, or undefined if that responder is gone. Throws if it rejects the request. */
+/** Sends a request and returns the response; undefined if that responder is gone. Throws if the request is rejected. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,
@@ -140,7 +140,7 @@ async function ask(
   const dispatcher = new Client(url.origin);
   try {
     const answer = await postOnce(url, { headers, body, limitBytes: Infinity, timeoutMs, dispatcher });
-    // Without the instance's name, the response is from another program that has the port now.
+    // A response without the instance's name is from another program that has the port now.
     if (answer.headers[INSTANCE_HEADER] !== instance || answer.status === 401) return undefined;
     const { error, ...result } = JSON.parse(answer.body.toString()) as {
       error?: Partial<Failure>;

@@ -50,7 +50,7 @@ export function startControl({
   };
   const answer = async (request: IncomingRequest) => {
     const [status, body] = await run(request);
-    // Each connection is for one request, so that none delays the shutdown.
+    // Each connection serves only one request, so that no idle connection delays the shutdown.
     const headers = { "content-type": "application/json", connection: "close", [INSTANCE_HEADER]: instance };
     return { status, headers, body: JSON.stringify(body) };
   };

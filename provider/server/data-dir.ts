@@ -14,7 +14,7 @@ export const CONTROL_HOST = "127.0.0.1";
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 const instanceShape = z.object({
-  /** Identifies this start: passed by the starter, or generated. */
+  /** Identifies this start: passed by the process that starts the responder, or generated. */
   instance: z.string(),
   pid: z.int(),
   /** Where the responder listens for the service. */
@@ -24,7 +24,7 @@ const instanceShape = z.object({
   controlPort: z.int(),
   /** The secret that the control interface requires. */
   token: z.string(),
-  /** Whether the starter passed `instance`: `HandshakeResponder` does. */
+  /** Whether that process passed `instance`, as `HandshakeResponder` does. */
   isManaged: z.boolean(),
 });
 
@@ -47,7 +47,7 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 const LOCK_WAIT_MS = 500;
 
 /**
- * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends for any
+ * Locks a folder, and creates it if it is missing. The system releases the lock when the process ends, for whatever
  * reason. Throws `conflict` if another process holds the folder, `invalid_config` if nothing can be written to it.
  */
 export async function takeDataDir(dataDir: string): Promise<FileLock> {

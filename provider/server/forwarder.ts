@@ -49,8 +49,8 @@ const SPOOL_PAUSE_MS = 1_000;
 
 /**
  * Forwards the present and future deliveries in the spool: those of one conversation in order of acceptance,
- * several conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
- * deliveries become dead letters. Forwards nothing before its first plan. The spool decides what is due.
+ * different conversations in parallel. Failed attempts are retried with growing pauses; rejected or expired
+ * deliveries become dead letters. Forwards nothing until it has a plan. The spool decides what is due.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -94,12 +94,12 @@ export class Forwarder {
     });
   }
 
-  /** Whether a delivery with this ID is being sent. If it arrives here, its target is this responder. */
+  /** Whether a delivery with this ID is being sent. If it also arrives here, its target is this responder. */
   isSending(id: string): boolean {
     return this.#attempts.has(id);
   }
 
-  /** Resolves when no attempt is in progress. Deliveries whose attempt was given up stay in the spool. */
+  /** Resolves when no attempt is in progress. Deliveries whose attempts are aborted stay in the spool. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
@@ -110,7 +110,7 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  /** Repeats a write until it succeeds, or the forwarder gives up: a write may fail while the disk is full. */
+  /** Repeats a write, which may fail while the disk is full, until it succeeds or the forwarder gives up. */
   async #persist(write: () => Promise<unknown>): Promise<void> {
     const { signal } = this.#abandoning;
     for (;;) {
@@ -175,7 +175,7 @@ export class Forwarder {
   }
 }
 
-/** The outcome of one attempt. `abandoned`: the signal fired before a response. */
+/** The outcome of one attempt. `abandoned`: the signal fired before a response arrived. */
 export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
   /** The attempt timed out before the response was complete. */
   timedOut?: true;

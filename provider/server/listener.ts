@@ -15,7 +15,7 @@ export interface Listener extends ListenAddress {
   /**
    * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later, so
    * that a request that is already on its way still gets its response. Cuts off requests that take longer than five
-   * seconds. Another call waits for the same shutdown.
+   * seconds. A second call waits for the same shutdown.
    */
   close(): Promise<void>;
 }
@@ -36,10 +36,10 @@ const LIMITS = {
   connections: 2_000,
 };
 
-/** Forwarding adds our own headers, and most servers accept 16 KiB in total. */
+/** Below the 16 KiB that most servers accept, because forwarding adds our own headers. */
 const HEAD_BYTES = 15 * 1024;
 
-/** Longer than proxies and clients keep an idle connection, so that it is never closed while they send. */
+/** Longer than proxies and clients keep an idle connection, so that this server never closes one while they send. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 

@@ -11,7 +11,7 @@ import { type ListenAddress, type Listener, startListener } from "./listener.js"
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
-/** How many workspaces have series of their own, about 25 each: Prometheus keeps every series in memory. */
+/** How many workspaces have their own series, about 25 each. Limited, because Prometheus keeps all in memory. */
 const MAX_WORKSPACES = 100;
 
 /** The label of the series that all further workspaces share. No workspace can have this name. */
@@ -25,14 +25,14 @@ const ATTEMPT_RESULTS = ["done", "retry", "refused"];
 /** The buckets, in seconds, up to the time limit of an attempt. */
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** The fraction of time that counting rows may take. Deliveries wait meanwhile, and a million rows take long. */
+/** The fraction of time that counting rows may take: it blocks deliveries, and a million rows take long to count. */
 const COUNTING_SHARE = 0.01;
 
 /** The metrics of a responder for Prometheus: see docs/operate/metrics.md. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
- * The first 100 workspaces have series of their own until the process ends; the others share one. Throws
+ * The first 100 workspaces have their own series until the process ends; all others share one set. Throws
  * `invalid_config`, which says what to install, if the optional peer prom-client is missing.
  */
 export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
@@ -89,7 +89,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
       return answerError("not_found", "only GET /metrics is served here");
     await count();
     bytes.set(fileSize(join(dataDir, SPOOL_FILE)) + fileSize(join(dataDir, `${SPOOL_FILE}-wal`)));
-    // Each connection is for one request, so that none delays the shutdown.
+    // Each connection serves only one request, so that no idle connection delays the shutdown.
     const headers = { "content-type": registry.contentType, connection: "close" };
     return { status: 200, headers, body: await registry.metrics() };
   };
@@ -107,7 +107,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
     accepted: (workspace: string): void => accepted.inc({ workspace: labelOf(workspace) }),
     answeredHandshake: (workspace: string): void =>
       handshakes.inc({ workspace: labelOf(workspace), result: "answered" }),
-    /** Counts an error response, and a failed handshake if it was one. */
+    /** Counts an error response; if it was the response to a handshake, also counts a failed handshake. */
     rejected: (name: string | undefined, code: ResponderErrorCode): void => {
       const workspace = name === undefined ? "" : labelOf(name);
       rejected.inc({ workspace, code });

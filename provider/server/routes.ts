@@ -46,8 +46,8 @@ type Probe = "ready" | "health";
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and responds 200 to a delivery
- * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or once
- * this drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
+ * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or the
+ * responder drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
  * The paths are in a map, not in a framework's router, because the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
@@ -139,7 +139,7 @@ export class Routes implements Pick<Responder, "answer"> {
     { startMs, ...facts }: { startMs: number; kind: string; result: string },
   ): void {
     const ms = Math.round(performance.now() - startMs);
-    // A conversation ID that is not a number may be content.
+    // A conversation ID that is not a number could contain message text, so it is not logged.
     const ids = { workspace, id, conversation: /^-?\d+$/.test(conversation) ? conversation : undefined };
     this.#log.info("delivery", { ...ids, bytes: body.length, ms, ...facts });
   }
@@ -191,7 +191,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
-/** If stored, the delivery would loop forever. It is retried, so correcting the target in time loses nothing. */
+/** If stored, the delivery would loop forever. It is rejected and retried, so a timely correction loses nothing. */
 const OWN_DELIVERY = answerError(
   "not_found",
   "this delivery came from this responder itself; set forwardTo to your own program",

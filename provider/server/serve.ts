@@ -18,7 +18,7 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
   process.on("uncaughtException", (error) => {
     // Node would print the message, which may contain a key.
     if (server) server.log.error("crashed", { error: error.name, stack: framesOf(error) });
-    else process.stderr.write(`error: the responder crashed at its start: ${error.name}\n`);
+    else process.stderr.write(`error: the responder crashed while starting: ${error.name}\n`);
     process.exit(1);
   });
   const started = startServer(options);

@@ -18,7 +18,7 @@ import { openSpool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start for its starter. If set, the log is `responder.log` in the data folder, else stderr. */
+  /** Identifies this start to its caller. If set, logs go to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
   /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;
@@ -40,7 +40,7 @@ const TOKEN_BYTES = 32;
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
 
-/** How long to wait before announcing again on a full disk, in milliseconds. */
+/** How long to wait on a full disk before trying again to announce, in milliseconds. */
 const ANNOUNCE_AGAIN_MS = 1_000;
 
 /** How often a responder checks that its folder still names it, in milliseconds. */
@@ -76,7 +76,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const lock = await takeDataDir(dataDir);
   let isStopping = false;
   undos.push(() => {
-    // A caller that waits for the lock may then remove the folder, so nothing may be written there afterwards.
+    // Once the lock is released, a waiting caller may remove the folder: write nothing there afterwards.
     if (isStopping) log.info("stopped");
     lock.release();
   });
@@ -145,7 +145,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     stop: () => stop(),
   };
 
-  /** Stops if the folder was removed or names another process: then nothing can find this process. */
+  /** Stops if the folder was removed or names another process, because nothing can then find this process. */
   const checkFolder = async (): Promise<void> => {
     if ((await readInstance(dataDir))?.instance === instance) return;
     const text = `the data folder ${dataDir} was removed or replaced while the responder ran`;
@@ -193,7 +193,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 }
 
 function rejectMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
-  // Port 0 keeps the port that was chosen.
+  // With port 0, the port that was chosen at the start stays.
   const next = { dataDir, host, port: port || now.port };
   const problems = (["dataDir", "host", "port"] as const)
     .filter((field) => now[field] !== next[field])

@@ -22,7 +22,7 @@ export interface VerificationKeyInputs extends Omit<Unwrap<VerificationKeyArgs>,
 export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
-  /** How many keys are derived; these come first. Absent if none are. */
+  /** How many of the `keys` are derived; these come first. Absent if none are. */
   derived?: number;
   current: string;
   /** The current key first, then the earlier ones, newest first. Never empty. */
@@ -65,7 +65,7 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Of the earlier keys, keep only random ones: the service signs with one until set-webhook sends a derived key.
+    // Keep only random earlier keys: the service signs with one of them until set-webhook sends a derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };
@@ -111,7 +111,7 @@ export function toKeyState(
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 
-/** Throws `invalid_config` for a state of another version, and for a read by ID, which has only inputs. */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which passes no state. */
 export function requireKeyState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   requireStateVersion(
     stored,

@@ -85,7 +85,7 @@ const DERIVED = z.object({
   rotation: notAccepted('is for random keys; write rotations: ["2026-12"]'),
   bytes: notAccepted("is for random keys: derived keys have 32 bytes; leave it out"),
   initial: notAccepted(
-    "is for random keys; to move to derived keys, leave initial out: keep says how many earlier keys stay",
+    "is for random keys; to move to derived keys, leave initial out; keep is the number of earlier keys that stay",
   ),
 });
 
@@ -131,8 +131,8 @@ const DERIVES_IT_NO_MORE =
   "keep the subject, and list the earlier seed and rotation after the new ones";
 
 /**
- * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
- * preview, so everything that uses a key would show a change that never happens. There are no replacements.
+ * Whether the list of keys changes. Other input changes are ignored: an update makes every output unknown in the
+ * preview, so everything that uses a key would show a change that never happens. Never replaces the resource.
  * Changes are printed, because a preview shows a changed secret as [secret] on both sides, or not at all.
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {

@@ -25,14 +25,14 @@ export interface VerificationKeyArgs {
   /**
    * A secret seed of at least 32 random bytes, such as `openssl rand -base64 32` prints, from which the keys
    * are derived (HKDF-SHA256): the same arguments produce the same keys on every machine, and
-   * `deriveVerificationKeys` returns them for an endpoint. In a list, the first seed derives the current key,
-   * and the keys of the others are also accepted. Requires `rotations`; cannot be combined with `rotation`,
-   * `bytes` or `initial`. It is never stored in the state. Anyone who knows it knows all keys.
+   * `deriveVerificationKeys` returns them for an endpoint. If this argument is a list, the current key is derived
+   * from the first seed, and the keys of the others are also accepted. Requires `rotations`; cannot be combined with
+   * `rotation`, `bytes` or `initial`. It is never stored in the state. Anyone who knows it knows all keys.
    */
   derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
   /**
    * The owner of the derived keys, such as a workspace. Default: the resource's name. Set it if the resource may be
-   * renamed: a different subject has different keys.
+   * renamed: different subjects have different keys.
    */
   subject?: pulumi.Input<string | undefined>;
   /**
@@ -73,7 +73,7 @@ export class VerificationKey extends pulumi.CustomResource {
   declare readonly keys: pulumi.Output<string[]>;
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
-    rejectImport(name, opts, "give a live key as initial");
+    rejectImport(name, opts, "to keep using a live key, pass it as initial");
     rejectUnknownArgs(name, args, Object.keys(INPUTS.VerificationKey));
     const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
     const options = toOptions("VerificationKey", opts);

@@ -30,7 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/** Unless the program sets the timeout `limit`, sets it to the engine's limit for the operation (`customTimeouts`). */
+/** The engine's limit for the operation (`customTimeouts`) becomes the timeout `limit`, unless that is set. */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

@@ -13,12 +13,12 @@ export interface Claim {
 export type Fact =
   /**
    * From check: the program declares a workspace. The check of another resource that declares the same
-   * workspace fails, and no delete removes its webhook.
+   * workspace fails, and no delete removes the workspace's webhook.
    */
   | { fact: "declared"; workspace: string; resource: string; name: string }
   /**
-   * From a diff that finds no change: a state owns a bot. The create or update of another resource that
-   * reaches this bot fails, and the delete of another state keeps the webhook. A create of the same resource
+   * From a diff that finds no change: a state owns a bot. If the create or update of another resource
+   * reaches this bot, it fails; the delete of another state keeps the webhook. A create of the same resource
    * may take the bot over.
    */
   | { fact: "held"; step: "diff"; bot: string; claim: Claim }

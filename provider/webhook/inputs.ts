@@ -28,8 +28,8 @@ import { type WebhookInputs, type WebhookState, isKeyDrifted } from "./state.js"
 const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
 
 /**
- * The arguments of an `ApiChatWebhook`, and its secret properties. A URL's query may hold a token, and
- * `applied` repeats the URL.
+ * The arguments of an `ApiChatWebhook`, and its secret properties: a URL with a query, because that may hold
+ * a token, and `applied`, because it repeats the URL.
  */
 export const WEBHOOK_SPEC: ResourceSpec = {
   args: Object.keys(INPUTS.ApiChatWebhook),
@@ -42,7 +42,7 @@ export const WEBHOOK_SPEC: ResourceSpec = {
     ].map((name) => [name]),
 };
 
-/** Where else a state contains the webhook URL: secret if the program marks the URL as secret. */
+/** The other places where a state contains the webhook URL: secret if the program marks the URL as secret. */
 export const SECRETS_OF_DRIFT = [
   ["drift", "expected"],
   ["drift", "actual"],

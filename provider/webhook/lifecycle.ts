@@ -172,7 +172,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
-  // A create of the same resource may follow, and needs the state.
+  // A create of the same resource may follow and need this state.
   run.recordState(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
@@ -197,7 +197,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 
 /**
  * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
- * workspace, because our webhook would then be orphaned; only the same bot rules that out. If nothing is
+ * workspace (only the same bot rules that out), because our webhook would then be orphaned. If nothing is
  * registered and the program still declares the workspace, warns instead.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {

@@ -14,7 +14,7 @@ export interface Settling {
 
 /**
  * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. The
- * resource's outputs hold its inputs, changed by check and by the program's transforms.
+ * resource's outputs hold its inputs, as changed by check and by the program's transforms.
  */
 export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
   const outputs = webhook as unknown as Record<string, Settling | undefined>;

@@ -16,7 +16,7 @@ export function memoryLog(problem?: string): RunLog {
   return { append: (fact) => facts.add(fact), read: () => facts, problem };
 }
 
-/** A process adds a line at least this often, in milliseconds. */
+/** The longest time between two lines that a process adds, in milliseconds. */
 const BEAT_MS = 2_000;
 
 /** Lines before a gap longer than this, in milliseconds, are from an earlier engine at the same address. */

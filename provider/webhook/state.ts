@@ -5,10 +5,10 @@ import { describeFailure } from "../pulumi/provider-process.js";
 import { requireStateVersion } from "../pulumi/state-version.js";
 import { type Applied, type AppliedBy, type WantedWebhook, toApplied } from "../registration/index.js";
 
-/** Replaces the key in the inputs after a refresh has found a different key. */
+/** The inputs contain this in place of the key after a refresh has found a different key. */
 export const KEY_DRIFTED = "(the service holds another key)";
 
-/** Replaces the key in the inputs after an import. It looks like a masked key, so it is never set. */
+/** The inputs contain this in place of the key after an import. It looks like a masked key, so it is never set. */
 export const IMPORTED_KEY = "*** write the registered key here ***";
 
 /** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
@@ -66,13 +66,13 @@ export function withAttempt(
 
 export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
-/** Throws `invalid_config` for a state of another version, and for a read by ID, which has only inputs. */
+/** Throws `invalid_config` for a state of another version, and for a read by ID, which passes no state. */
 export function requireWebhookState(stored: WebhookState): WebhookState {
   requireStateVersion(
     stored,
     STATE_VERSION,
     "a webhook cannot be read by its ID alone; use getApiChatWebhook() to read a registration, " +
-      "or declare it as a new ApiChatWebhook: the same URL is adopted",
+      "or declare a new ApiChatWebhook with the same URL, which adopts the registration",
   );
   return stored;
 }

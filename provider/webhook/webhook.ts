@@ -29,11 +29,11 @@ export interface ApiChatWebhookArgs {
    * environment variable `APICHAT_API_KEY`; a default key is never stored in the state.
    */
   apiKey?: pulumi.Input<string | undefined>;
-  /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */
+  /** What to do when another webhook is already registered: "fail" (default) fails, "replace" overwrites it. */
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
    * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass.
-   * "warn": a failure is only printed, for an endpoint that this machine cannot reach. "off": it is not tried.
+   * "warn" (for an endpoint that this machine cannot reach): a failure is only printed. "off": it is not tried.
    */
   preflight?: pulumi.Input<Preflight | undefined>;
   /** The time limits of the provider's calls. */
@@ -89,12 +89,12 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   }
 }
 
-/** In a preview, only a resource that is to be created has no ID. The SDK shows a rejection under the resource. */
+/** In a preview, only a resource still to be created has no ID. The SDK shows a rejection under the resource. */
 async function previewIfNew(webhook: ApiChatWebhook, name: string): Promise<void> {
   // The program does not end before `done` is called.
   const done = pulumi.runtime.rpcKeepAlive();
   try {
-    // Rejects if the resource could not be registered, which the SDK reports.
+    // Rejects if the resource could not be registered; the SDK reports that.
     if (await (webhook.id as unknown as Settling).isKnown.catch(() => true)) return;
     // Loaded only when used: a program that only declares webhooks needs no HTTP client.
     const { reportCreate } = await import("./preview.js");
@@ -151,15 +151,15 @@ export interface GetApiChatWebhookResult {
   botUrl: string;
 }
 
-/** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
+/** The name of {@link getApiChatWebhook} in a user's mocks: the same as in the resource plugin. */
 const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 
 /** Whether the program runs with `pulumi.runtime.setMocks`. The SDK has no function for this. */
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**
- * Reads the registration of a workspace with get-webhook (section 4.1), even in a preview, and before the
- * same `up` writes anything. Changes nothing. Fails with an `ApiChatError`.
+ * Reads the registration of a workspace with get-webhook (section 4.1), even in a preview. In an `up`, usually reads
+ * it before anything is written. Changes nothing. Fails with an `ApiChatError`.
  */
 export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
   if (hasMocks()) {

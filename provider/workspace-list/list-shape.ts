@@ -30,8 +30,8 @@ const workspaceName = z.string().regex(WORKSPACE_NAME, {
 });
 
 /**
- * The variable's value is sent to the entry's base URL, so a list must not be able to name any other secret
- * of the environment.
+ * The variable's value is sent to the entry's base URL, so a list must not be able to name a variable that holds
+ * any other secret.
  */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
@@ -45,7 +45,7 @@ function problemOfKeyVariable(name: string): string | undefined {
   return "must be the name of an environment variable that is set; set it, or use a different one";
 }
 
-/** The fields that an entry may have, or the top of a list for all its entries. */
+/** The fields that an entry may have, and that the top of a list may have for all its entries. */
 const commonFields = {
   webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: checkedText((key) => problemOfSecret(key, "copy it again from the platform's support")).optional(),

@@ -4,7 +4,7 @@ import { botCodeOf, canonicalUrl, formatUrl, isSameUrl } from "../lib/url.js";
 import { mayMeanNeverSet } from "../registration/index.js";
 import type { PlannedWorkspace } from "./list-shape.js";
 
-/** What `up` would find in a workspace. The first two are fine. */
+/** What `up` would find in a workspace. With the first two, it would succeed. */
 export type PlanState =
   "free" | "yours" | "foreign" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
@@ -26,7 +26,7 @@ type Found = Pick<PlannedRow, "state" | "detail" | "reason"> & { identity?: stri
 
 /**
  * Queries each workspace of a list once for its registration; writes nothing. `apiKey` is for entries without
- * their own. `onAnswer` is called after each query, whether it succeeded or not.
+ * their own key. `onAnswer` is called after each query, whether it succeeded or not.
  */
 export async function planWebhooks(
   listed: readonly PlannedWorkspace[],

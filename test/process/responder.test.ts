@@ -189,7 +189,7 @@ describe("the responder as a process", () => {
       `process.on("newListener", (name) => name === "SIGHUP" && Promise.reject(new Error(${JSON.stringify(KEY)})));`,
     );
     const starting = startProgram(["responder", "--config", home.configFile], { environment });
-    const printed = "error: the responder crashed at its start: Error\n";
+    const printed = "error: the responder crashed while starting: Error\n";
     expect(await starting.ended).toMatchObject({ exitCode: 1, stderr: printed });
   });
 });

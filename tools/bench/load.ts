@@ -5,7 +5,7 @@ import { startServer } from "./servers.ts";
 
 const COUNT = 20_000;
 
-/** Compares the responder with the minimum that a receiver must do. Rates would also depend on the sender. */
+/** Compares the responder with a minimal receiver. Measures no rates, because they also depend on the sender. */
 export async function compareResponder(context: Context): Promise<Samples> {
   await using ours = startServer("responder");
   await using bare = startServer("bare");

@@ -14,7 +14,7 @@ export interface Context {
 
 /**
  * Runs every side once in each round, and starts each round with a different side. Returns the results of
- * each side, by round. An additional first round does not count.
+ * each side, by round. An additional round before these is a warm-up.
  */
 export async function alternate<Result>(
   { signal, update }: Pick<Context, "signal" | "update">,
@@ -42,7 +42,7 @@ export async function timeOf(work: () => unknown): Promise<number> {
   return performance.now() - begun;
 }
 
-/** Returns a quantile: 0 is the smallest value, 1 the largest; between two values, their mean. */
+/** Returns a quantile: 0 is the smallest value, 1 the largest. If it is between two values, returns their mean. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);

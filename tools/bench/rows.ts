@@ -5,7 +5,7 @@ import { compareForwarding, compareResponder, reloadUnderLoad } from "./load.ts"
 import type { Context, Samples } from "./measure.ts";
 
 /**
- * `value` names a sample, or two samples with an operator between them, separated by spaces. `target` is a
+ * `value` is the name of a sample, or two names with an operator and spaces between them. `target` is a
  * comparison, a number and a unit.
  */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
@@ -29,7 +29,7 @@ const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
 
-/** The rows, by the name that `--only` takes. */
+/** The rows, by their names for `--only`. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", compareSignature, [
     ["verifySignature, 1 KiB (rate)", HMAC, "bare1 / ours1", ">= 0.95"],
@@ -42,9 +42,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
   forwarding: row("four minutes", compareForwarding, [
     [`apichat responder stores, ${LOAD} (rate)`, RECEIVER, "stored accepted / bare accepted", ">= 0.70"],
     ["the responder stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
-    ["the responder forwards (rate)", "it accepts meanwhile", "both forwarded / both accepted", ">= 0.80"],
+    ["the responder forwards (rate)", "accepting meanwhile", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
-    ["longest time that its event loop was blocked", "", "both blockMs", "<= 20 ms"],
+    ["longest time that the responder's event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),
   reload: row("two minutes", reloadUnderLoad, [
     ["p99 while 30,000 workspaces reload", "without a reload", "ours p99Ms / bare p99Ms", "<= 3.00"],

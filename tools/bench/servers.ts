@@ -22,8 +22,8 @@ type Report = typeof arrivals & {
 };
 
 /**
- * Starts a server in a separate process, so that it does not share this one's event loop. The server ends
- * when this process ends.
+ * Starts a server in a separate process, so that the two do not share an event loop. The server ends when
+ * this process ends.
  */
 export function startServer(name: keyof typeof LISTENERS) {
   const options = { ipc: true, stdio: "inherit", reject: false } as const;

@@ -1,5 +1,5 @@
 /**
- * Writes `dist/` and `plugin/` over the old files, because programs may be running from them. It compiles as
+ * Overwrites `dist/` and `plugin/` in place, because programs may be running from them. It compiles as
  * `tsc` does, but the declarations of `dist/provider` do not refer to zod's: see plain-types.ts.
  */
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * Writes declarations that do not refer to zod's, which compile only with esModuleInterop or skipLibCheck:
+ * Writes declarations that do not refer to zod's. Those compile only with esModuleInterop or skipLibCheck, and
  * many Pulumi programs set neither. Types that zod infers are written out, with the comments on the schemas'
  * keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema` contains
  * them, and also a version without them, in `types/`, for the rest of the package.
@@ -92,7 +92,7 @@ function isShape(type: ts.Type): boolean {
   return (flags & (Anonymous | Mapped)) !== 0 && hasOnlyMembers;
 }
 
-/** The doc comment, with a line break. */
+/** Returns the doc comment with a line break after it, or an empty string. */
 function commentOf(node: ts.Node): string {
   const doc = ts.getJSDocCommentsAndTags(node).find(ts.isJSDoc);
   return doc === undefined ? "" : `${doc.getText().replaceAll(/\n\s+/g, "\n ")}\n`;

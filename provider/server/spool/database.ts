@@ -20,9 +20,9 @@ const PRAGMAS = `
 
 /**
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
- * and for each one without a conversation: only those may be forwarded, so a long queue behind them costs nothing.
+ * and for each delivery without one: only those may be forwarded, so a long queue behind them costs nothing.
  * `accepted_ms` and `buried_ms` follow the machine's clock. `due_ms`, `age_from_ms` and `since_ms` follow running time,
- * which advances only while a responder has the file open. `clock` has the running time and the machine's time of the
+ * which advances only while a responder has the file open. `clock` holds the running time and the machine's time at the
  * last commit. All are in milliseconds.
  */
 const TABLES = `
@@ -109,7 +109,7 @@ export interface KeptDelivery extends AcceptedDelivery {
   acceptedMs: number;
   attempts: number;
   failure: string | undefined;
-  /** By the machine's clock. Missing if the workspace is not forwarded, or another delivery must go first. */
+  /** When it is due by the machine's clock. Missing if the workspace is not forwarded or another must go first. */
   dueMs?: number | undefined;
 }
 

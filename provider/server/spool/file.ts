@@ -20,7 +20,7 @@ export interface SpoolCounts {
   oldestMs?: number | undefined;
 }
 
-/** Which dead letters: those with these IDs, or all; of one workspace, or of all. */
+/** Selects dead letters by ID (default: all IDs) and by workspace (default: all workspaces). */
 export interface DeadLetterChoice {
   ids?: readonly string[];
   workspace?: string | undefined;
@@ -62,7 +62,7 @@ export class SpoolFile {
     });
   }
 
-  /** Makes the waiting deliveries of these workspaces, or of all, due now. Returns the number of conversations. */
+  /** Makes waiting deliveries of these workspaces (default: all) due now. Returns the number of their conversations. */
   retry(workspaces?: readonly string[]): number {
     return this.write(() => this.retryWaiting(workspaces));
   }
@@ -147,7 +147,7 @@ const prepareStatements = (database: DatabaseSync) => ({
     `SELECT position FROM dead_letters
      WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
   ),
-  // If the dead letter comes before the first waiting delivery of its conversation, that one is no longer due.
+  // The first waiting delivery of a conversation is no longer due if the dead letter comes before it.
   yieldHead: database.prepare(
     `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
      (SELECT min(later.position) FROM dead_letters AS letter

@@ -4,7 +4,7 @@ import type { AttemptLimits } from "./lanes.js";
 import { SpoolQueue } from "./queue.js";
 import { SpoolVolume } from "./volume.js";
 
-/** The effect of calls on the disk. `adds`: they need space. `frees`: they change or delete rows. */
+/** How each call affects the disk. `adds`: it needs space. `frees`: it changes or deletes rows. */
 const KINDS = {
   accept: "adds",
   check: "adds",
@@ -74,7 +74,7 @@ export class SpoolKeeper {
   }
 
   /**
-   * If the common commit fails, each call is tried alone: a delivery that does not fit then holds back
+   * If one commit for all calls fails, each call is tried alone. So a delivery that does not fit holds back
    * neither smaller ones nor deletions, which make room. A call that fails alone is retried once.
    */
   #commit(jobs: readonly Job[], isLast = false): void {

@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** The maximum for one workspace, which also never gets more than half of the free attempts. */
+  /** How many attempts one workspace may have at once. It also never gets more than half of the free attempts. */
   perWorkspace: number;
   total: number;
 }
@@ -69,8 +69,8 @@ export class Lanes {
   }
 
   /**
-   * Returns how many attempts a workspace may begin: hanging targets must not use them all. A workspace whose last
-   * attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
+   * Returns how many attempts a workspace may begin, so that hanging targets cannot use them all. A workspace whose
+   * last attempt timed out has one attempt at a time. All such workspaces together use at most half of all attempts.
    */
   #roomOf({ workspace, attempts, isHanging }: Lane): number {
     if (!this.forwarded.has(workspace)) return 0;

@@ -35,8 +35,8 @@ const CHECKED: StoredDelivery = {
 };
 
 /**
- * Only the first delivery of a conversation is due, and not while another delivery of it is taken. Call `accept`,
- * `forward` and the methods between them within `write`: attempts free their places once `write` commits.
+ * Only the first delivery of a conversation is due, and only while no other delivery of that conversation is taken.
+ * Call `accept`, `forward` and the methods between them within `write`: attempts free their places once it commits.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;
@@ -71,7 +71,7 @@ export class SpoolQueue extends SpoolFile {
     this.#statements.remove.run(this.#lastPosition);
   }
 
-  /** Removes a delivery whose attempt succeeded. The next one of its conversation is then due. */
+  /** Removes a delivery whose attempt succeeded. The next delivery of its conversation is then due. */
   complete(position: number, timedOut = false): void {
     const { workspace, conversation } = this.#settle(position, timedOut);
     this.#statements.remove.run(position);
@@ -116,7 +116,7 @@ export class SpoolQueue extends SpoolFile {
 
   /**
    * Takes the deliveries to forward now, in the order in which they fell due. They are not taken again until
-   * they are settled. Reports it if a workspace's deliveries cannot be read, and takes the others.
+   * they are settled. If a workspace's deliveries cannot be read, reports that and takes the others.
    */
   take(report: (error: unknown) => void): DueDelivery[] {
     const { due, take, nextDue } = this.#statements;
@@ -138,7 +138,7 @@ export class SpoolQueue extends SpoolFile {
     return taken;
   }
 
-  /** Returns how long until something is due, in milliseconds; Infinity if nothing will be. */
+  /** Returns how long until something is due, in milliseconds; Infinity if nothing is scheduled. */
   pauseMs(): number {
     return Math.max(0, this.#lanes.nextMs() - this.nowMs());
   }

@@ -27,7 +27,7 @@ export interface Reply {
   failure?: Failure | undefined;
 }
 
-/** The longest pause of a timer, whose delay may be at most 24 days. */
+/** The longest pause that a timer is set for. Node would allow 24 days at most. */
 const MAX_PAUSE_MS = 60 * 60 * 1000;
 
 function serve(port: NonNullable<typeof parentPort>): void {

@@ -29,12 +29,12 @@ const sizeOf = ([name, delivery]: Call): number =>
 
 const toError = ({ code, message }: Failure): SqliteError => new SqliteError(code, message);
 
-/** Nothing catches this, so the process ends. The file contains every acknowledged delivery. */
+/** Nothing catches this, so the process ends. Nothing is lost: the file contains every acknowledged delivery. */
 class SpoolThreadError extends Error {
   override readonly name = "SpoolThreadError";
 }
 
-/** A delivery to forward now. It is not returned again until `release` or a pause after `fail`. */
+/** A delivery to forward now. It is not returned again until `release`, or until the pause after `fail` is over. */
 export interface TakenDelivery extends Omit<AcceptedDelivery, "conversation"> {
   position: number;
   attempts: number;
@@ -104,7 +104,7 @@ export class Spool {
 
   /**
    * Resolves once a delivery is on disk and may be acknowledged. If it rejects with a SqliteError, nothing is
-   * stored, unless its code is `failed`: then the disk has failed or a file was removed, and the delivery may
+   * stored, unless the code is `failed`: then the disk has failed or a file was removed, and the delivery may
    * still be forwarded. The code `full` means that the write would use the disk's reserve.
    */
   accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
@@ -127,7 +127,7 @@ export class Spool {
 
   /** Replayed dead letters keep their IDs and their original positions, and their age starts over. */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // Chosen up front: otherwise, letters that are rejected again meanwhile would be replayed forever.
+    // Chosen up front, because letters that are rejected again meanwhile would otherwise be replayed forever.
     const positions = await this.ask("chooseDead", choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_PER_COMMIT)

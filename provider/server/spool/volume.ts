@@ -40,8 +40,8 @@ export function releaseReserve(spoolPath: string): boolean {
 /**
  * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
  * files small and free of deleted messages. A file next to the spool holds a part of the reserve. It is
- * removed once a write finds no room: a delete then has room, whatever else fills the volume. Rows in the
- * database could not be the reserve: deleting them needs room in the log and frees none there.
+ * removed when a write finds no room, so that deletes have room whatever else fills the volume. Rows in the
+ * database could not serve as the reserve: deleting them needs room in the log and frees none there.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -56,7 +56,7 @@ export class SpoolVolume {
    */
   #isLogOurs = false;
   /**
-   * Set once the disk has failed or a file is gone. The files' contents are then unknown; later writes depend on them.
+   * Set once the disk has failed or a file is gone: the files' contents, on which later writes depend, are unknown.
    */
   #failure: SqliteError | undefined;
 
@@ -70,7 +70,7 @@ export class SpoolVolume {
 
   /**
    * Returns `full` if less than the reserve is free, `busy` while another process prevents this one from
-   * emptying an earlier process's log, and `failed` if {@link findFailure} does.
+   * emptying an earlier process's log, and `failed` if {@link findFailure} returns it.
    */
   findRefusal(bytes: number): SqliteError | undefined {
     if (this.#failure) return this.#failure;
@@ -194,7 +194,7 @@ export class SpoolVolume {
     return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };
   }
 
-  /** The number of pages of deleted rows, which new rows use first. */
+  /** The number of pages that deleted rows have freed. New rows use these pages first. */
   #freePages(): number {
     return readPragma(this.#database, "freelist_count");
   }

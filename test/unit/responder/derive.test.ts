@@ -38,7 +38,7 @@ it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotat
   ["seed: [1] must contain", { seed: [SEED, "short"] }],
   [`rotations: must be a list of 1 to ${MAX_ROTATIONS} names, got 0`, { rotations: [] }],
   [`got ${MAX_ROTATIONS + 1}`, { rotations: many }],
-  ["rotations: must name each rotation once", { rotations: ["1", "1"] }],
+  ["rotations: must name each rotation only once", { rotations: ["1", "1"] }],
   ["rotations: [1] must be a string of 1 to 128", { rotations: ["1", ""] }],
   [`subject: ${LINE}`, { subject: "a\nb" }],
   [`subject: ${LINE}`, { subject: "a".repeat(129) }],
