@@ -44,7 +44,7 @@ export interface LambdaFunction {
   output(): string;
 }
 
-/** Calls the handler with each event that arrives as JSON, as Lambda's runtime does. */
+/** Receives events as JSON, and calls the handler with each, as Lambda's runtime does. */
 const RUNTIME = `const { handler } = require("./index.cjs");
 process.on("message", ({ event }) =>
   Promise.resolve(event).then(handler).then(

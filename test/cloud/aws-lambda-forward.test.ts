@@ -32,7 +32,7 @@ beforeEach(() => {
   answerWith(() => 200);
 });
 
-/** Sets the status of the target's response to each delivery, by its id. */
+/** Sets the status of the target's response to each delivery, by the delivery's id. */
 const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, string> = {}): void =>
   target.answerWith((request, response) =>
     response.writeHead(statusOf(request.headers[ID]), headers).end("answered"),

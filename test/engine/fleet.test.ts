@@ -26,7 +26,7 @@ const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** Has a secret in its URL's query, and its own API key in the list. The others use the environment's key. */
+/** A workspace with a secret in its URL's query, and its own API key; the others use the environment's API key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
@@ -90,7 +90,7 @@ async function run<Report>(
   return report;
 }
 
-/** The fleet's stacks that have a state. Before the first of them, their folder does not exist. */
+/** The fleet's stacks that have a state. Until there is one, their folder does not exist. */
 async function deployedStacks(): Promise<string[]> {
   const files = await readdir(join(scene.backend.folder, ".pulumi/stacks/apichat-fleet")).catch(() => []);
   return files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -".json".length));

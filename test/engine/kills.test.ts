@@ -32,8 +32,8 @@ const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
 /**
- * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has the
- * same effect with both providers, so each kill is tested with only one of them.
+ * The dynamic provider's process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has
+ * the same effect with both providers, so each kill is tested with only one of them.
  */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false, killed: "the engine" },

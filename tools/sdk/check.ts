@@ -25,7 +25,7 @@ export const checks: Record<SdkLanguage, Check> = {
       const packages = [join(sdkFolder, "python"), "mypy"];
       await makeEnvironment(python.command, folder.path, packages, options.signal);
       const mypy = join(folder.path, "bin/mypy");
-      // Each example is its own main program.
+      // The examples are checked one by one, because each is a main program.
       for (const file of globSync(inClone("examples/python/*/__main__.py")))
         await run(mypy, ["--strict", file], { ...options, cwd: folder.path });
     },
