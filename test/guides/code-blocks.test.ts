@@ -10,7 +10,7 @@ const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // Not blocks that import the generated SDK: the package does not contain it. providers.test.ts runs one.
+    // Omits blocks that import the generated SDK, which the package does not contain; providers.test.ts runs one.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,

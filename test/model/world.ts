@@ -55,7 +55,7 @@ export interface Declaration {
 interface Known {
   /** Whether the registration has changed since the last read, without a record in the state. */
   isUnseen: boolean;
-  /** Whether a call's effect is unrecorded: it was killed, or its response and the next read's were lost. */
+  /** Whether a call's effect is unrecorded: the call was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;
   /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;

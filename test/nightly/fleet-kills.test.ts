@@ -152,7 +152,7 @@ async function expectAgreement(names: readonly string[]): Promise<void> {
 }
 
 test.each(rounds)(
-  `round $round: kill -9 of $target in $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  `round $round: kill -9 of $target during $action after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
     // Adds the new rotation to the receiver and the definition before the run.

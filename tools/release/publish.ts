@@ -54,7 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/** Commits the module's folder onto the released commit. Tags the new commit, because Go reads modules from tags. */
+/** Commits the module's folder onto the released commit, and tags the result, because Go reads modules from tags. */
 function go(folder: string): void {
   using scratch = mkdtempDisposableSync(join(tmpdir(), "apichat-go-"));
   const archive = join(folder, `apichat-go-${tag}.tar.gz`);
