@@ -36,7 +36,7 @@ const bundler = (await import(
 /** The bundled source of a function, as the example's program deploys it. */
 export const bundleFunction = (name: "receive" | "forward"): string => bundler.bundle(`lambda/${name}.ts`);
 
-/** A deployed function: one instance, in its own process, until the file's tests have finished. */
+/** A deployed function: one instance in its own process, which is killed after the file's tests. */
 export interface LambdaFunction {
   /** Returns the handler's result, or rejects with its error. Handles one call at a time, as in Lambda. */
   invoke<Result>(event: unknown): Promise<Result>;

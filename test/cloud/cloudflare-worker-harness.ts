@@ -15,7 +15,7 @@ export interface StartOptions {
   target: string;
   /** Like the program's `replayDeadLetters`. By default, dead letters are sent to `/dead-letters`. */
   replay?: boolean;
-  /** The number of retries of a queue. Default: 2. */
+  /** How many times a queue retries a message. Default: 2. */
   maxRetries?: number;
 }
 

@@ -42,7 +42,7 @@ export async function runExample(
   const resources = register.mock.calls.map(([request]) => readRequest(request as RegisterRequest));
   const find = (type: string, name: string): Declared => {
     const [found, ...others] = resources.filter((one) => one.type === type && one.name === name);
-    if (found === undefined || others.length > 0) throw new Error(`not exactly one ${type} ${name}`);
+    if (found === undefined || others.length > 0) throw new Error(`there is not exactly one ${type} ${name}`);
     return found;
   };
   return { resources, outputs, find };

@@ -1,6 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/** The runtimes that the contract is tested in: Node (two forms), workerd, and every Lambda trigger. */
+/** The runtimes that the contract is tested in: Node (its HTTP server, and fetch), workerd, every Lambda trigger. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =

@@ -41,8 +41,8 @@ const doors = [
 ];
 
 /**
- * All processes except the language host: it belongs to the engine, makes no calls, and checks for the engine
- * every five minutes.
+ * All processes except the language host, which belongs to the engine, makes no calls, and checks only every five
+ * minutes whether the engine is running.
  */
 const callersOf = async (run: Command): Promise<unknown[]> =>
   (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
@@ -50,7 +50,7 @@ const callersOf = async (run: Command): Promise<unknown[]> =>
 const isProvider = ({ commandLine }: ProcessInfo): boolean =>
   commandLine.some((word) => word.startsWith(pluginFolder));
 
-describe.each(doors)("a run of $door interrupted during set-webhook", ({ create, endsAtOnce, killed }) => {
+describe.each(doors)("a run with $door, interrupted during set-webhook", ({ create, endsAtOnce, killed }) => {
   let scene: Scene;
   let project: Project;
   let temporary: string;

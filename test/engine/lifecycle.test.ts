@@ -23,7 +23,7 @@ const NEW_KEY = "the-key-after-the-rotation";
 const ECHO =
   'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
-/** A resource with one input, which is also its output, such as the service that posts to a bot URL. */
+/** A resource whose one input is also its output. It stands for the service that posts to a bot URL, for example. */
 class Echo extends pulumi.CustomResource {
   declare readonly value: pulumi.Output<string>;
 

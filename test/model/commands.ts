@@ -5,7 +5,7 @@ import type { Kill, ProviderName, Stored } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/** A step of a sequence. The world is also the model: it records what is declared, and changes at the service. */
+/** A step of a sequence. The world is also the model: it records the declarations, and the changes at the service. */
 export type Command = AsyncCommand<World, World>;
 
 function command(

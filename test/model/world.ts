@@ -14,7 +14,7 @@ import { Engine, type Goal, type Outcome, type ProviderName, type Stored } from 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The resource names, each of which a program may use for any workspace, so that names can move. */
+/** The resource names. A program may use each for any workspace, so that a name can move to another workspace. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /**
