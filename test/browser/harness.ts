@@ -95,7 +95,7 @@ export async function openService(
 export const waitUntilLive = (page: Page): Promise<void> =>
   page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
-/** Starts a conversation in the dialog. */
+/** Starts a conversation with the page's dialog. */
 export async function begin(page: Page, { id = "5511999990001", name = "Maria Souza" } = {}): Promise<void> {
   await page.getByTestId("new-conversation").click();
   await page.getByLabel("Contact id").fill(id);

@@ -32,7 +32,7 @@ export const HOSTILE_ADDRESSES = [
   "http:relative",
 ];
 
-/** A valid address whose quote would end an attribute. */
+/** A valid address with a quotation mark, which would end an attribute if it were not escaped. */
 export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
 
 /** Throws for "fail"; replies with a text to "once more", and with all seven kinds to the first other message. */

@@ -137,7 +137,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles do not contain the AWS SDK; they require only that SDK and Node.js", () => {
+test("The bundles do not contain the AWS SDK, and load only that SDK and modules of Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

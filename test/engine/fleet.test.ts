@@ -17,10 +17,10 @@ import {
 } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-// A fleet of ten workspaces in two stacks, from up to destroy.
+// Takes a fleet of ten workspaces in two stacks from `up` to `destroy`.
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
-/** A workspace that is only in the first list. */
+/** A workspace that is only in the first list of workspaces. */
 const LEAVER = "former";
 /** A workspace that is in every list except the first. */
 const NEWCOMER = "customer-06";
@@ -51,7 +51,7 @@ const printed: unknown[] = [];
 beforeAll(async () => {
   scene = await openScene([...NAMES, LEAVER]);
   folder = join(scene.backend.folder, "fleet");
-  // This endpoint passes a handshake with any token.
+  // This endpoint accepts a handshake with any token.
   const endpoint = await startServer(({ body }, response) =>
     response.end(new URLSearchParams(body).get("hub_challenge")),
   );

@@ -113,7 +113,7 @@ describe.each(doors)("a run with $door, interrupted during set-webhook", ({ crea
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 
-  test("after Ctrl-C, the dynamic provider completes its calls, the plugin aborts them; no lock is left", async () => {
+  test("after Ctrl-C, the dynamic provider completes calls and the plugin aborts them; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

@@ -130,7 +130,7 @@ test("up sets changed URLs and keys in place, and adopts the webhook of a rename
   );
 });
 
-test("--replace sets a new workspace's webhook before deleting the old one, or adopts an unchanged one", async () => {
+test("--replace sets a moved webhook before deleting the old one; it adopts an unchanged one", async () => {
   const before = requestCount();
   const { baseUrl } = scene.emulator.workspace("empty");
   changed["initech"] = { ...changed["initech"], args: { baseUrl } };

@@ -131,7 +131,7 @@ function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, na
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
 
-/** Whether a replaced webhook is not removed, because a read with the program's API key cannot reach the same bot. */
+/** Whether the delete of a replaced webhook may fail: it first reads with the program's API key, which is wrong. */
 const hasWrongKeyToReplace = (
   { program, givenKey, serviceKey }: World,
   { command }: Seen,

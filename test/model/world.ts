@@ -80,7 +80,7 @@ export interface Seen {
   /** The resources that other workspaces had in the state before the command. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
-  /** The calls that were to write: set-webhook and delete-webhook. */
+  /** The calls of the operations that write: set-webhook and delete-webhook. */
   writes: readonly RecordedRequest[];
   /** The number of calls and handshakes that failed. */
   strikes: number;

@@ -41,7 +41,7 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** The thread's file name without its extension. The program looks for the file in its own folder. */
+/** The thread's file name without the extension. The program looks for this file in the program's own folder. */
 export const THREAD = "spool-worker";
 
 /** Replaces undici with these parts. The build fails if the code imports any other part. */

@@ -14,7 +14,7 @@ interface RunOptions {
 }
 
 /**
- * Returns the complete environment for a Pulumi run on a backend without an account: `pulumi` and Node 24
+ * Returns the complete environment for a Pulumi run with a backend that needs no account: `pulumi` and Node 24
  * first on PATH, none of the caller's own Pulumi or API Channel settings, no downloads.
  */
 export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.ProcessEnv {

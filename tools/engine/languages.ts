@@ -28,7 +28,7 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Whether this engine runs programs in this language, because the language's host is beside `pulumi`. */
+/** Whether the language's host is beside `pulumi`, so that this engine runs programs in the language. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 

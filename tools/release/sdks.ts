@@ -60,7 +60,7 @@ export async function packPython({ sdk, folder, signal }: Omit<Packing, "version
   for (const name of await readdir(dist)) {
     if (!name.endsWith(".tar.gz")) await copyFile(join(dist, name), join(folder, name));
     else {
-      // An sdist is packed again, because setuptools writes the build time into it.
+      // An sdist is packed again, because setuptools writes the time of this build into it.
       await mkdir(content);
       await extract({ file: join(dist, name), cwd: content });
       await packFolder(content, join(folder, name));

@@ -35,7 +35,7 @@ interface Context {
   /** Collects the types that the properties refer to. */
   types: Record<string, Spec>;
   secrets: readonly string[];
-  /** Outputs have plain types where inputs accept an enum. */
+  /** Whether the properties are outputs, which have a plain type where inputs accept an enum. */
   isOutput?: boolean;
 }
 

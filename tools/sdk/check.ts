@@ -15,7 +15,7 @@ interface Check {
   run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<unknown>;
 }
 
-/** Builds each SDK, and the examples with it, with the language's own tools. A check throws if it finds a problem. */
+/** Builds each SDK and its examples with the tools of its language. A check throws if it finds a problem. */
 export const checks: Record<SdkLanguage, Check> = {
   python: {
     title: "Installing the SDK, and checking the examples with mypy --strict: one or two minutes",

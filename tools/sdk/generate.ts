@@ -36,7 +36,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  // Even a Java host that the tools have built can generate an SDK.
+  // The Java host can generate an SDK even if the tools have built it.
   const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
@@ -112,7 +112,7 @@ const PYTHON_MODULES = `
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** Adds the files that a build with Gradle would add; without the one with its version, the SDK does not start. */
+/** Adds the files that a build with Gradle would add, because the SDK does not start without its version.txt. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;
