@@ -1,6 +1,6 @@
 /**
- * Prepares a clone: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; the options after
- * it, such as `--languages yaml`, are passed to tools/engine/main.ts. Does nothing if all of these exist.
+ * Prepares a clone: its dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine. Does nothing if all
+ * of these exist. Options after `--engine`, such as `--languages yaml`, are passed to tools/engine/main.ts.
  * Runs on Node 20 without dependencies.
  */
 import { spawn } from "node:child_process";
@@ -15,14 +15,14 @@ import { withProgress } from "./lib/progress.mjs";
 
 if (process.platform === "win32") {
   console.error(
-    "Develop a clone on Linux or macOS; on Windows, in WSL. The package runs on Windows: docs/reference/support.md",
+    "Develop on Linux or macOS; on Windows, in WSL. The package itself runs on Windows: docs/reference/support.md",
   );
   process.exit(1);
 }
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const BINARIES = resolve("node_modules/.bin");
 const [NODE, COMMAND] = [join(BINARIES, "node"), join(BINARIES, "apichat")];
-/** npm's own record of the installed packages, and the digest of the sources of the last build. */
+/** npm's own record of the installed packages, the digest of the sources at the last build, and a lock file. */
 const [RECORD, BUILT, LOCK] = ["node_modules/.package-lock.json", "node_modules/.built", ".setup-lock"];
 const SOURCES = ["provider", "schema", "tools/compile", "tsconfig.json", "package.json"];
 const OUTPUTS = ["dist/provider/index.js", "plugin/pulumi-resource-apichat", COMMAND, BUILT];
@@ -59,7 +59,7 @@ function isInstalled() {
   );
 }
 
-/** Installs exactly the lock file. Fails if that differs from package.json. */
+/** Installs exactly what the lock file lists. Fails if the lock file does not match package.json. */
 async function install() {
   await run("npm", ["ci", "--no-audit", "--no-fund", "--include=dev", "--ignore-scripts=false"]);
 }
@@ -68,7 +68,7 @@ async function build() {
   const digest = digestSources();
   rmSync(BUILT, { force: true });
   await run(NODE, ["tools/compile/main.ts"]);
-  // npm links a command only if its file exists, and this file did not exist when npm installed.
+  // npm links a command only if the command's file exists; this one did not exist when npm installed.
   if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
   writeFileSync(BUILT, digest);
 }

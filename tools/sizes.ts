@@ -1,13 +1,13 @@
 /**
- * `npm run sizes`, a step of `npm run check`: the lines of each room beside its budget. Fails if a room
- * exceeds its budget by more than 5%.
+ * `npm run sizes`, a step of `npm run check`: prints how many lines each room (a part of the code) has, and
+ * its budget. Fails if a room exceeds its budget by more than 5%.
  */
 import { execa } from "execa";
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The share of its budget by which a room may exceed it, so that one more necessary line does not fail. */
+/** A room may exceed its budget by this share, so that the check does not fail for one more necessary line. */
 const SLACK = 0.05;
 
 /**
@@ -38,7 +38,7 @@ const ROOMS: Record<string, number> = {
   "tools/": 4000,
   "test/": 26_980,
 };
-/** What is published, as a whole. */
+/** The budget of everything that is published. */
 const PROVIDER_AND_SCHEMA = 25_498;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
@@ -65,7 +65,7 @@ function print(room: string, found: number, limit: number): void {
   console.log(`${room.padEnd(32)}${counts}${isOver ? `  OVER by ${found - limit}` : ""}`);
 }
 
-/** 0 for a file that is deleted and not yet committed. */
+/** Returns 0 for a file whose deletion is not yet committed. */
 function countLines(path: string): number {
   try {
     return readFileSync(path, "utf8").split("\n").length - 1;

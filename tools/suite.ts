@@ -69,7 +69,7 @@ await runTool(async () => {
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();
-  // The model tests search longer in their suite than in `npm test`.
+  // From this variable, the model tests know that they run as a suite, where they search longer.
   const env = { TEST_SUITE: name };
   const setup = suite.setup ? [["node", "tools/setup.mjs", ...suite.setup]] : [];
   const last = [...(suite.commands.at(-1) ?? []), ...args];

@@ -95,7 +95,7 @@ export async function openService(
 export const waitUntilLive = (page: Page): Promise<void> =>
   page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
-/** Starts a conversation in the dialog. */
+/** Starts a conversation with the page's dialog. */
 export async function begin(page: Page, { id = "5511999990001", name = "Maria Souza" } = {}): Promise<void> {
   await page.getByTestId("new-conversation").click();
   await page.getByLabel("Contact id").fill(id);
@@ -111,7 +111,7 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("send").click();
 }
 
-/** The exchanges of a kind; with `text`, only those whose line contains it. */
+/** The exchanges of a kind, or only those whose line contains `text`. */
 export function exchangesOf(page: Page, kind: string, text = ""): Locator {
   const summary = page.locator("summary").filter({ hasText: text });
   return page.locator(`[data-testid=exchange][data-kind=${kind}]`).filter({ has: summary });
@@ -147,7 +147,7 @@ async function watchProblems(page: Page): Promise<string[]> {
   page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
-    // The page shows that a medium is missing; if one of its own files is missing, that is a problem.
+    // A missing medium is expected: the page reports it to its user. A missing file of the page is a problem.
     if (message.text().startsWith("Failed to load resource") && isMedium(message.location().url)) return;
     problems.push(`console: ${message.text()} (${message.location().url})`);
   });

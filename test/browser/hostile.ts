@@ -32,10 +32,10 @@ export const HOSTILE_ADDRESSES = [
   "http:relative",
 ];
 
-/** A valid address whose quote would end an attribute. */
+/** A valid address with a quotation mark, which would end an attribute if it were not escaped. */
 export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
 
-/** Replies first with all seven kinds, in hostile texts; throws for "fail"; replies to "once more" with a text. */
+/** Throws for "fail"; replies with a text to "once more", and with all seven kinds to the first other message. */
 export function hostileFlow(address: string): Flow {
   const buttons = [{ type: "postback", title: HOSTILE, payload: HOSTILE }];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
@@ -59,7 +59,7 @@ export function hostileFlow(address: string): Flow {
   };
 }
 
-/** Returns messages in the control API's form, with an address in every field that takes one. */
+/** Returns messages in the control API's form, with this address in every field that can contain one. */
 export function messagesWith(address: string, index: number): object[] {
   const kinds = ["image", "audio", "video", "file"];
   const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };

@@ -16,7 +16,7 @@ declare module "vitest" {
 /** The paths that distributions use; APICHAT_TEST_BROWSER names a different one. */
 const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** Not the package's own arguments: with their --single-process, opening a second context ends the browser. */
+/** @sparticuz/chromium's own arguments include --single-process, with which a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
 /**
@@ -45,8 +45,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /**
- * Unpacks the package's browser, with the libraries that a machine without a desktop does not have. Returns its path
- * and its environment.
+ * Unpacks the browser of @sparticuz/chromium, and the libraries that a machine without a desktop lacks. Returns the
+ * browser's path and environment.
  */
 async function unpackBrowser(folder: string) {
   const fonts = join(folder, "fonts.conf");
@@ -64,7 +64,7 @@ async function unpackBrowser(folder: string) {
   };
 }
 
-/** The package's own configuration searches only /tmp. Without a font, Chromium crashes at the first input. */
+/** The package's own configuration finds fonts only in /tmp. Without a font, Chromium crashes at the first input. */
 const fontsConfiguration = (folder: string): string => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

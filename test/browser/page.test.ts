@@ -60,7 +60,7 @@ test("a workspace shows its old conversations and deliveries, even after many ne
   await exchange.locator("summary:focus").first().waitFor();
   await expectSoon(() => exchange.innerText()).toContain("answered HTTP 503");
 
-  // A list for all workspaces would begin with acme's conversations.
+  // Waits for globex's own list, because a list for all workspaces would begin with acme's conversations.
   const ofGlobex = page.waitForRequest(/conversations\?workspace=globex/);
   await page.getByTestId("workspaces").getByRole("button", { name: "globex" }).click();
   await ofGlobex;

@@ -108,7 +108,7 @@ test("keys that arrive after the user has hidden them again are not shown", asyn
     page.waitForRequest(/\/handshakes\?.*reveal=true/),
     page.getByTestId("reveal").check(),
   ]);
-  // The page waits for the new stream without reloading.
+  // This request for the new stream gets no response, so the page waits and does not reload.
   await page.route(/\/events\?$/, () => {});
   await page.getByTestId("reveal").uncheck();
   hidden.resolve();

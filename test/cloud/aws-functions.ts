@@ -36,7 +36,7 @@ const bundler = (await import(
 /** The bundled source of a function, as the example's program deploys it. */
 export const bundleFunction = (name: "receive" | "forward"): string => bundler.bundle(`lambda/${name}.ts`);
 
-/** A deployed function: one instance, in its own process, until the file's tests have finished. */
+/** A deployed function: one instance in its own process, which is killed after the file's tests. */
 export interface LambdaFunction {
   /** Returns the handler's result, or rejects with its error. Handles one call at a time, as in Lambda. */
   invoke<Result>(event: unknown): Promise<Result>;
@@ -44,7 +44,7 @@ export interface LambdaFunction {
   output(): string;
 }
 
-/** Calls the handler with each event that arrives as JSON, as Lambda's runtime does. */
+/** Receives events as JSON, and calls the handler with each, as Lambda's runtime does. */
 const RUNTIME = `const { handler } = require("./index.cjs");
 process.on("message", ({ event }) =>
   Promise.resolve(event).then(handler).then(

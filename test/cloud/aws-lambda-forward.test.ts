@@ -32,7 +32,7 @@ beforeEach(() => {
   answerWith(() => 200);
 });
 
-/** Sets the status of the target's response to each delivery, by its id. */
+/** Sets the status of the target's response to each delivery, by the delivery's id. */
 const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, string> = {}): void =>
   target.answerWith((request, response) =>
     response.writeHead(statusOf(request.headers[ID]), headers).end("answered"),
@@ -100,7 +100,7 @@ describe("the forwarding function", () => {
     expect(idsAtTarget()).toEqual(["d1", "d2"]);
   });
 
-  test("receives only the rejected delivery again if it cannot be queued as a dead letter", async () => {
+  test("if a rejected delivery cannot be queued as a dead letter, receives only that one again", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);

@@ -38,7 +38,7 @@ function handshake(token: string): SentRequest {
 /** Waits, because the function reads the keys again at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // The function's second starts when it gets the response: on a busy machine, long after the request.
+  // The function's second begins with the response, which on a busy machine arrives long after the request.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -137,7 +137,7 @@ describe("the receiving function", () => {
   });
 });
 
-test("The bundles do not contain the AWS SDK; they require only that SDK and Node.js", () => {
+test("The bundles do not contain the AWS SDK, and load only that SDK and modules of Node.js", () => {
   for (const name of ["receive", "forward"] as const) {
     const text = bundleFunction(name);
     const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");

@@ -13,9 +13,9 @@ export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex")
 export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
-  /** Like the program's `replayDeadLetters`. By default, dead letters are sent to `/dead-letters`. */
+  /** Replays dead letters, like the program's `replayDeadLetters`. Default: they are sent to `/dead-letters`. */
   replay?: boolean;
-  /** The number of retries of a queue. Default: 2. */
+  /** How many times a queue retries a message. Default: 2. */
   maxRetries?: number;
 }
 

@@ -42,7 +42,7 @@ export async function runExample(
   const resources = register.mock.calls.map(([request]) => readRequest(request as RegisterRequest));
   const find = (type: string, name: string): Declared => {
     const [found, ...others] = resources.filter((one) => one.type === type && one.name === name);
-    if (found === undefined || others.length > 0) throw new Error(`not exactly one ${type} ${name}`);
+    if (found === undefined || others.length > 0) throw new Error(`there is not exactly one ${type} ${name}`);
     return found;
   };
   return { resources, outputs, find };
@@ -67,7 +67,7 @@ function compute(type: string, name: string): Record<string, unknown> {
   return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
 }
 
-/** Runs the program. Throws its error only once: the SDK would throw it again as an unhandled rejection. */
+/** Runs the program. Hides its error from the SDK, which would throw it again as an unhandled rejection. */
 async function runAsStack({ href }: URL): Promise<unknown> {
   const failures: unknown[] = [];
   // Not a static import: the program is CommonJS, has its own tsconfig, and runs again for each test.
@@ -81,7 +81,7 @@ async function runAsStack({ href }: URL): Promise<unknown> {
   return outputs;
 }
 
-/** The part of the engine's message that the mocks read. */
+/** The part of a message to the engine that is read here. */
 interface RegisterRequest {
   getType(): string;
   getName(): string;

@@ -1,6 +1,6 @@
 import type { DeliveryKind, Handshake, ResponderErrorCode } from "../../provider/responder/index.js";
 
-/** The runtimes that the contract is tested in: Node (two forms), workerd, and every Lambda trigger. */
+/** The runtimes that the contract is tested in: Node (its HTTP server, and fetch), workerd, every Lambda trigger. */
 export type ContractRuntime = "node" | "fetch" | "workerd" | LambdaFront;
 
 export type LambdaFront =
@@ -27,7 +27,7 @@ export interface ContractRequest {
     key?: string;
     /** The bytes to sign instead of the body. */
     body?: string | Uint8Array;
-    /** Makes the signatures to send from the correct one. Each is sent in its own header. */
+    /** Makes signatures from the correct one. Each is sent in its own header, instead of the correct one. */
     as?: (signature: string) => readonly string[];
     /** Default: X-Hub-Signature-256. */
     header?: string;
@@ -46,7 +46,7 @@ export interface ContractOptions {
   isUnavailable?: boolean;
 }
 
-/** The response, and the arguments passed to the program's functions. */
+/** The expected response, and the expected arguments of the program's functions. */
 export interface ContractExpectation {
   status: number;
   /** Required headers, in addition to those of every response of this kind. */

@@ -19,7 +19,7 @@ function toSentToAws({ method, target, headers, body }: SentRequest, front: Lamb
   return body.length === 0 ? sent : { ...sent, body: BINARY_FRONTS.includes(front) ? body : textOf(body) };
 }
 
-/** Decodes a body that is valid UTF-8, because an event contains it as text. */
+/** Decodes a body that is valid UTF-8, because an event contains such a body as text. */
 function textOf(body: Uint8Array): string | Uint8Array {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);

@@ -9,7 +9,7 @@ import { findSecrets } from "../support/secrets.ts";
 const UP = ["up", "--stacks-at-once", "1"] as const;
 const NAMES = Array.from({ length: 8 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "held", stacks: 2 };
-/** The workspaces of the last stack, whose up begins when that of the first has finished. */
+/** The workspaces of the last stack; its up begins when the first stack's up has finished. */
 const HELD = NAMES.filter((name) => stackOf(name, 2) === 1);
 
 let scene: Scene;

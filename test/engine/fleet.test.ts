@@ -17,16 +17,16 @@ import {
 } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-// A fleet of ten workspaces in two stacks, from up to destroy.
+// Takes a fleet of ten workspaces in two stacks from `up` to `destroy`.
 
 const NAMES = Array.from({ length: 10 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
-/** A workspace that is only in the first list. */
+/** A workspace that is only in the first list of workspaces. */
 const LEAVER = "former";
 /** A workspace that is in every list except the first. */
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** Has a secret in its URL's query, and its own API key in the list. The others use the environment's key. */
+/** A workspace with a secret in its URL's query, and its own API key; the others use the environment's API key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
@@ -51,7 +51,7 @@ const printed: unknown[] = [];
 beforeAll(async () => {
   scene = await openScene([...NAMES, LEAVER]);
   folder = join(scene.backend.folder, "fleet");
-  // This endpoint passes a handshake with any token.
+  // This endpoint accepts a handshake with any token.
   const endpoint = await startServer(({ body }, response) =>
     response.end(new URLSearchParams(body).get("hub_challenge")),
   );
@@ -90,7 +90,7 @@ async function run<Report>(
   return report;
 }
 
-/** The fleet's stacks that have a state. Before the first of them, their folder does not exist. */
+/** The fleet's stacks that have a state. Until there is one, their folder does not exist. */
 async function deployedStacks(): Promise<string[]> {
   const files = await readdir(join(scene.backend.folder, ".pulumi/stacks/apichat-fleet")).catch(() => []);
   return files.filter((file) => file.endsWith(".json")).map((file) => file.slice(0, -".json".length));

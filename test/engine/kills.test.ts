@@ -32,8 +32,8 @@ const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
 /**
- * The SDK's provider process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has the
- * same effect with both providers, so each kill is tested with only one of them.
+ * The dynamic provider's process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has
+ * the same effect with both providers, so each kill is tested with only one of them.
  */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false, killed: "the engine" },
@@ -41,8 +41,8 @@ const doors = [
 ];
 
 /**
- * All processes except the language host: it belongs to the engine, makes no calls, and checks for the engine
- * every five minutes.
+ * All processes except the language host, which belongs to the engine, makes no calls, and checks only every five
+ * minutes whether the engine is running.
  */
 const callersOf = async (run: Command): Promise<unknown[]> =>
   (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
@@ -50,7 +50,7 @@ const callersOf = async (run: Command): Promise<unknown[]> =>
 const isProvider = ({ commandLine }: ProcessInfo): boolean =>
   commandLine.some((word) => word.startsWith(pluginFolder));
 
-describe.each(doors)("a run of $door interrupted during set-webhook", ({ create, endsAtOnce, killed }) => {
+describe.each(doors)("a run with $door, interrupted during set-webhook", ({ create, endsAtOnce, killed }) => {
   let scene: Scene;
   let project: Project;
   let temporary: string;
@@ -113,7 +113,7 @@ describe.each(doors)("a run of $door interrupted during set-webhook", ({ create,
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 
-  test("after Ctrl-C, the dynamic provider completes its calls, the plugin aborts them; no lock is left", async () => {
+  test("after Ctrl-C, the dynamic provider completes calls and the plugin aborts them; no lock is left", async () => {
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);

@@ -23,7 +23,7 @@ const NEW_KEY = "the-key-after-the-rotation";
 const ECHO =
   'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
-/** A resource with one input, which is also its output, such as the service that posts to a bot URL. */
+/** A resource whose one input is also its output. It stands for the service that posts to a bot URL, for example. */
 class Echo extends pulumi.CustomResource {
   declare readonly value: pulumi.Output<string>;
 
@@ -130,7 +130,7 @@ test("up sets changed URLs and keys in place, and adopts the webhook of a rename
   );
 });
 
-test("--replace sets a new workspace's webhook before deleting the old one, or adopts an unchanged one", async () => {
+test("--replace sets a moved webhook before deleting the old one; it adopts an unchanged one", async () => {
   const before = requestCount();
   const { baseUrl } = scene.emulator.workspace("empty");
   changed["initech"] = { ...changed["initech"], args: { baseUrl } };

@@ -60,7 +60,7 @@ test("an import generates a program without the key, and an up with this program
   expect(scene.emulator.requests).toHaveLength(before);
 });
 
-test("an up after an import fails until the program contains the key", async () => {
+test("after an import, an up that changes the webhook fails if the program lacks the key", async () => {
   await project.write(change(generated, { webhookUrl: urlOf("moved") }));
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });

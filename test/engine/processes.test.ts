@@ -20,7 +20,7 @@ beforeAll(async () => {
   project = await createYamlProject(scene, { XDG_STATE_HOME: state });
 });
 
-/** Declares webhooks of one workspace: the name of each, and which of two explicit providers it has. */
+/** Declares webhooks of one workspace, each by its name and by which of two explicit providers it uses. */
 const declare = (webhooks: Record<string, "a" | "b">): Promise<void> => {
   const { baseUrl, apiKey, ...args } = argsOf(scene, { workspace: "acme" });
   const provider = { type: "pulumi:providers:apichat", properties: { baseUrl, apiKey } };

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** Inside the repository, where a block finds the package and its dependencies as a user's program does. */
+/** A folder in the repository, so that a block finds the package and its dependencies, as a user's program does. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // Not blocks that import the generated SDK: the package does not contain it. providers.test.ts runs one.
+    // Omits blocks that import the generated SDK, which the package does not contain; providers.test.ts runs one.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,

@@ -100,7 +100,7 @@ test("rotation registers a new key with the same URL, and deliveries signed with
   expect(findSecrets(program.printed(), [API_KEY, SEED, first.key, second.key])).toEqual([]);
 });
 
-test("workspaces fails if keys are missing, and prints the commands that create them", async () => {
+test("the example workspaces fails if keys are missing, and prints the commands that create them", async () => {
   const program = await open("workspaces", {
     "apichat:apiKey": API_KEY,
     "verificationKeys.acme": VERIFICATION_KEY,

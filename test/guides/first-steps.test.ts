@@ -26,7 +26,7 @@ async function openTerminals(ports: readonly number[]) {
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);
-  // This replaces npx, which takes a second to find a command of the package that it runs in.
+  // This script replaces npx, which takes a second to find a command of the package in the current folder.
   // package/exports.test.ts runs npx itself.
   const npx = `#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "${root}node_modules/.bin/$@"\n`;
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });

@@ -42,7 +42,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
       (list) =>
         `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", emulator.url)}`,
     );
-    // Two stacks, so that two shards have a stack each. The workflow itself has four shards.
+    // Two stacks, one for each of the two shards here. The workflow itself has four shards.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
     secrets = {

@@ -40,7 +40,7 @@ test("deployments.ts prints each stack's settings, with the names of secrets ins
   expect(findSecrets(stdout, Object.values(SECRETS))).toEqual([]);
 });
 
-test("with --apply it configures Deployments, removes scheduled destroys, and adds drift detection", async () => {
+test("deployments.ts --apply configures Deployments, removes scheduled destroys, adds drift detection", async () => {
   const cloud = await startServer(({ path }, response) =>
     response
       .writeHead(200, { "content-type": "application/json" })

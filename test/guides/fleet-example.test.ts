@@ -60,7 +60,7 @@ test("the README of the example fleet works word for word", async () => {
     expect(exitCode, all).toBe(expected);
     return stdout;
   };
-  /** Runs the README's next commands, up to and including the last one. Returns the last one's stdout. */
+  /** Runs the README's next commands, up to and including `last`. Returns the stdout of `last`. */
   const play = async (last: string, expected = 0): Promise<string> => {
     for (let command = commands.shift(); command !== undefined; command = commands.shift()) {
       if (command === last) return run(command, expected);

@@ -25,7 +25,7 @@ describe("a move between the dynamic provider and the plugin", () => {
   /** The stack's outputs, with the keys in plain text. */
   let keys: Record<string, unknown>;
 
-  /** The same program, with the classes of either provider. */
+  /** The same program, with the classes of one of the two providers. */
   const program =
     ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {

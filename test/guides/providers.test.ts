@@ -22,7 +22,7 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
 const chapter = chapterOf(readPage("docs/guide/programs.md"), "Several providers");
 
 test.each(pluginLanguages)(
-  "in $name, the page's program registers and reads with the correct one of its providers",
+  "in $name, the page's program uses the correct one of its providers to register and to read a webhook",
   async ({ name, environment, install }) => {
     const { emulator, backend, endpoint } = await openScene(["acme", "globex"]);
     const globex = emulator.workspace("globex");

@@ -5,7 +5,7 @@ import type { Kill, ProviderName, Stored } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/** A step of a sequence. The world is also the model: it records what is declared, and changes at the service. */
+/** A step of a sequence. The world is also the model: it records the declarations, and the changes at the service. */
 export type Command = AsyncCommand<World, World>;
 
 function command(
@@ -209,8 +209,8 @@ export async function play(world: World, commands: readonly Command[]): Promise<
 }
 
 /**
- * Removes faults, other people's webhooks and wrong API keys. Checks that the documented steps then recover
- * from any sequence of commands, and that `destroy` leaves nothing.
+ * Removes faults, other people's webhooks and wrong API keys. Checks that the documented steps then repair the
+ * stack after any sequence of commands, and that `destroy` leaves nothing.
  */
 export async function expectRecovery(world: World): Promise<void> {
   world.emulator.clearFaults();
@@ -226,7 +226,7 @@ export async function expectRecovery(world: World): Promise<void> {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
-  // If the delete of one of them removed the webhook, the other's address can no longer show a bot.
+  // If deleting one of the two removed the webhook, a read at the other's address no longer shows a bot.
   if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);

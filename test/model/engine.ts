@@ -80,8 +80,8 @@ export interface Failure {
 }
 
 /**
- * Kills a run just before or after its nth call that may write (`calls` is n): the call's result is not stored.
- * With `between`, the result is stored, and then only the provider process of that call is killed.
+ * Kills a run just before or just after its nth call that may write (`calls` is n), so that the call's result is not
+ * stored. With `between`, the result is stored, and then only the provider process of that call is killed.
  */
 export interface Kill {
   calls: number;
@@ -93,7 +93,7 @@ interface UpOptions {
   /** The names of the resources to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /** Checks all resources before the first change, not each just before its own. The engine may do either. */
+  /** Checks all resources before the first change, instead of each before its own change. The engine may do either. */
   checksFirst?: boolean;
   /** Whether the steps of several resources run at once. */
   isParallel?: boolean;

@@ -27,7 +27,7 @@ const piece = fc.oneof(
 const edit = (text: string, [at, cut, put]: readonly [number, number, string]): string =>
   text.slice(0, at) + put + text.slice(at + cut);
 
-/** A valid text from which parts were cut, and into which others were inserted. */
+/** A valid text from which parts were cut, and into which random pieces were inserted. */
 const damaged = (text: string): fc.Arbitrary<string> =>
   fc
     .array(fc.tuple(fc.nat(text.length), fc.nat(12), piece), { maxLength: 4 })
@@ -69,7 +69,7 @@ test(
         ...(isSigned ? [["x-hub-signature-256", await signBody(KEY, body)] as const] : []),
       ];
       const sent = new Headers();
-      // HTTP does not allow other characters in a header.
+      // HTTP allows only these characters in a header.
       for (const [name, value] of all) if (/^[\t\x20-\x7E]*$/.test(value)) sent.set(name, value);
       delivered.length = 0;
       const answer = await respond(new Request(url, { method: "POST", headers: sent, body }));

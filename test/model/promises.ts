@@ -52,7 +52,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
-    // If the service masks the key, a replaced resource does not know it, and cannot restore the webhook.
+    // If the service masks the key, the state of a replaced resource lacks it, so the webhook cannot be restored.
     const isUnknown = seen.isReplaced && world.masksKey;
     const isInState = stored.some(
       (one) =>
@@ -73,7 +73,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 /**
  * Whether a command may remove a webhook: either the program no longer declares it, or it now uses the name
  * of the webhook's resource for a different workspace. In the latter case, the webhook is kept if the command
- * checks the whole program first, and the program has the resource's address.
+ * checks the whole program first, and finds the resource's address in it.
  */
 function mayBeRemoved(
   world: World,
@@ -91,7 +91,7 @@ function mayBeRemoved(
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
-/** An `up` without refresh reads a webhook only to change it, or to delete one of its two resources. */
+/** An `up` without refresh reads a webhook only to change it or, if it has two resources, to delete one of them. */
 const couldSee = (world: World, { isRefreshing, workspace, requests, before }: Seen): boolean =>
   isRefreshing || !world.known[workspace].isUnseen || (requests.length > 0 && before.stored.length < 2);
 
@@ -131,7 +131,7 @@ function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, na
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
 
-/** Before a replaced webhook is removed, a read with the program's key must reach the same bot. */
+/** Whether the delete of a replaced webhook may fail: it first reads with the program's API key, which is wrong. */
 const hasWrongKeyToReplace = (
   { program, givenKey, serviceKey }: World,
   { command }: Seen,
@@ -144,10 +144,10 @@ const hasWrongKeyToReplace = (
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
-/** The API keys that a call can use: the program's, or, without it, the state's and the environment's. */
+/** The API keys that a call can use: the program's, or, if the call lacks it, the state's and the environment's. */
 function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
   const given = SECRETS.apiKey(world.givenKey);
-  // If a webhook is kept under a new name, deleting its old name needs no recorded key: it calls nothing.
+  // If a webhook is kept under a new name, deleting its old name needs no recorded key, because it calls nothing.
   const old = before.stored.find(({ name }) => name === failure.name);
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
@@ -205,7 +205,7 @@ export function judge(world: World, { seen, printed }: Awaited<ReturnType<World[
   for (const one of seen) learn(world, one);
 }
 
-/** Finds secrets in the output, and in the state API keys that do not come from the program. */
+/** Finds secrets in the output, and those API keys in the state that do not come from the program. */
 function findShownSecrets(world: World, seen: Seen[], printed: string[]): string[] {
   const failures = seen.flatMap((one) => one.failures.flatMap(({ error }) => textsOf(error)));
   const ids = world.engine.state.map(({ id }) => id);
@@ -241,7 +241,7 @@ function learn(world: World, seen: Seen): void {
     requests.some((request) => request.operation === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
-  // The webhook was left to a resource that the failed run did not create.
+  // The webhook was kept for a new resource, which the failed run then did not create.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   // The previous webhook could not be restored, or the response that would confirm it was lost.
   const isLeftToRefresh = failures.some(({ error }) =>

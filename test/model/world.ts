@@ -14,7 +14,7 @@ import { Engine, type Goal, type Outcome, type ProviderName, type Stored } from 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The resource names, each of which a program may use for any workspace, so that names can move. */
+/** The resource names. A program may use each for any workspace, so that a name can move to another workspace. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /**
@@ -55,7 +55,7 @@ export interface Declaration {
 interface Known {
   /** Whether the registration has changed since the last read, without a record in the state. */
   isUnseen: boolean;
-  /** Whether a call's effect is unrecorded: it was killed, or its response and the next read's were lost. */
+  /** Whether a call's effect is unrecorded: the call was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;
   /** The address and API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
@@ -80,7 +80,7 @@ export interface Seen {
   /** The resources that other workspaces had in the state before the command. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
-  /** The calls that were to write: set-webhook and delete-webhook. */
+  /** The calls of the operations that write: set-webhook and delete-webhook. */
   writes: readonly RecordedRequest[];
   /** The number of calls and handshakes that failed. */
   strikes: number;

@@ -28,7 +28,7 @@ interface SystemCall {
   ended: number;
 }
 
-/** The command line that writes a trace of a program's reads, writes and syncs, in all threads, to a file. */
+/** The command line that traces the reads, writes and syncs of all threads of a program, and writes them to a file. */
 const straceTo = (file: string): string[] => {
   const calls = "read,write,writev,pwrite64,fsync,fdatasync";
   return ["strace", "-D", "-f", "-y", "-xx", "-s", "16384", "-e", `trace=${calls}`, "-o", file];

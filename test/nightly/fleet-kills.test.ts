@@ -21,7 +21,7 @@ const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index 
 const FLEET = { name: "killed", stacks: 4 };
 const DELIVERY_EVERY_MS = 20;
 
-/** Returns a number from 0 up to 1, always the same for the same seed and text. */
+/** Returns a number of at least 0 and below 1, always the same for the same seed and text. */
 const random = (of: string): number =>
   Number.parseInt(hash("sha256", `${SEED_OF_KILLS} ${of}`).slice(0, 12), 16) / 2 ** 48;
 
@@ -44,7 +44,7 @@ const deliveries: DeliveryRecord[] = [];
 const keyOf = async (subject: string): Promise<string | undefined> =>
   (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
 
-/** Derives its keys from the seed and the rotations, for the workspace that the path names. */
+/** Accepts the keys that are derived from the seed and the rotations for the workspace in the path. */
 const receiver = toNodeListener({
   answer: async (request) => {
     const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs a command, then the commands that it printed, until it succeeds. Returns the number of its runs. */
+/** Runs a command, and then the commands that it prints, until it succeeds. Returns how many times it ran. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -152,7 +152,7 @@ async function expectAgreement(names: readonly string[]): Promise<void> {
 }
 
 test.each(rounds)(
-  `round $round: kill -9 of $target in $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  `round $round: kill -9 of $target during $action after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
   async (round) => {
     const { action } = round;
     // Adds the new rotation to the receiver and the definition before the run.

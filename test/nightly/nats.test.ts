@@ -79,7 +79,7 @@ it("forwards every delivery, in order within each conversation, even if a respon
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // Deliveries that the receiver rejected with 503 are repeated with the same id.
+  // Deliveries that the receiver rejected with 503 are sent again with the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });

@@ -31,7 +31,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // A workspace that has the bot in the document's examples, and keys that only this run uses.
+  // A workspace with the bot that the document's examples name, and with keys that only this run uses.
   const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };

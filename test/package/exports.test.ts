@@ -48,7 +48,7 @@ describe("each public import of the packed tarball", () => {
     expect(await evaluate(code, type)).toEqual({ stdout: JSON.stringify(expected), stderr: "" });
   });
 
-  test("resolves each JSON Schema, the OpenAPI description and package.json", async () => {
+  test("can be resolved, including each JSON Schema, the OpenAPI description and package.json", async () => {
     // The samples are not published: they are for the tests and the OpenAPI description.
     const schemas = (await readdir(join(root, "schema"))).filter((name) => /(?<!samples)\.json$/.test(name));
     expect(schemas).toContain("openapi.json");
@@ -59,13 +59,13 @@ describe("each public import of the packed tarball", () => {
     expect(stdout).toBe(files.map(() => "object").join());
   });
 
-  test("compiles in a project from an older template, without skipLibCheck and esModuleInterop", async () => {
+  test("compiles in a project from an older template, without skipLibCheck or esModuleInterop", async () => {
     // The schemas need zod's declarations, which require esModuleInterop.
     const plain = modules.filter((path) => path !== "pulumi-apichat/schema");
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
   });
 
-  test("compiles with TypeScript 6 and module nodenext; its own types are those that zod infers", async () => {
+  test("compiles with TypeScript 6 and module nodenext; the package's types are those that zod infers", async () => {
     const types = `
       import type * as schema from "pulumi-apichat/schema";
       type Of<Schema extends { parse: (value: unknown) => unknown }> = ReturnType<Schema["parse"]>;
@@ -105,7 +105,7 @@ test("without a registry, npx runs the tarball's emulator, which serves its page
   await expect(fetch(page)).rejects.toThrow("fetch failed");
 });
 
-test("the packed tarball contains a folder with the resource plugin, which can be started there", async () => {
+test("the packed tarball contains a folder with the resource plugin, which starts without the package", async () => {
   const folder = join(project, "node_modules", packageJson.name);
   // The plugin needs neither the package nor the package's dependencies.
   const alone = join(packed.folder, "plugin");
@@ -194,7 +194,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
     expect(asked.exitCode).toBe(2);
   });
 
-  test("writes the project of a fleet's stack, which needs no SDK", async () => {
+  test("can still write the project of a fleet's stack", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
     const { stderr, exitCode } = await run(
       "fleet.mjs",

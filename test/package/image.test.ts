@@ -56,7 +56,7 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
   const config = join(folder, "responder.json");
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
   await writeFile(config, JSON.stringify({ port, dataDir: "/var/lib/apichat", workspaces }));
-  /** Without runc, no control groups: the test does not need them, and not every kernel allows them. */
+  /** Without runc, control groups are disabled: the test does not need them, and not every kernel allows them. */
   const groups = has("runc") ? ["--runtime", "runc"] : ["--cgroups", "disabled"];
   const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
   const isolation = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL", ...groups, ...limits];

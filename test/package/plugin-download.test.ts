@@ -89,7 +89,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const bin = await linkPulumi(backend);
       for (const tool of SHELL_TOOLS)
         await symlink(findExecutable(tool, pathFolders()) ?? "", join(bin, tool));
-      // The command may be a script that searches for a Python.
+      // Links sys.executable, because the command itself may be a script that searches for a Python.
       const { stdout } = await execa(python?.command ?? "", ["-c", "import sys; print(sys.executable)"]);
       await symlink(stdout, join(bin, "python3"));
       const wheels = await mkdtemp(join(folder, "wheels-"));
@@ -197,7 +197,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const code = await (await fetch(`${origin}/_emulator/app.js`)).text();
       expect(code).toContain("Choose a conversation");
 
-      // Without the wheel, a link to the plugin's own command is enough.
+      // Without the wheel, a link to the plugin's own apichat command is enough.
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
       await symlink(own, join(folder, "link"));
       expect((await execa(join(folder, "link"), ["--version"])).stdout).toBe(version);

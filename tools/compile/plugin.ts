@@ -4,22 +4,22 @@ import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
 
-/** The file that the engine starts in the folder of a plugin; on Windows with the suffix ".cmd". */
+/** The file in a plugin's folder that the engine starts; on Windows, its name ends with ".cmd". */
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The file that `pulumi install` and `pulumi package add` start in a folder, because engine 3.259 uses an
- * empty plugin name there.
+ * The file in a plugin's folder that `pulumi install` and `pulumi package add` start, because in these
+ * commands engine 3.259 leaves the plugin's name empty.
  */
 const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
   bundle: true,
-  // Names are kept, because errors are identified by them. keepNames would add a call for each
-  // function at start-up.
+  // Names are not minified, because errors are identified by their names. (With minified names, keepNames
+  // would be needed, which adds a call for each function at start-up.)
   minifySyntax: true,
   minifyWhitespace: true,
-  // CommonJS, because an executable without an extension must run on every Node.
+  // CommonJS, because every Node can run it from a file without an extension.
   format: "cjs",
   platform: "node",
   legalComments: "none",
@@ -41,7 +41,7 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** The thread's file name without its extension. The program looks for the file in its own folder. */
+/** The thread's file name without the extension. The program looks for this file in the program's own folder. */
 export const THREAD = "spool-worker";
 
 /** Replaces undici with these parts. The build fails if the code imports any other part. */
@@ -54,7 +54,7 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Bundles a program of `dist/` in a checkout into one file, and the thread that it starts into a second one. */
+/** Bundles a program in a checkout's `dist/` into one file, and the thread that the program starts into another. */
 async function bundleProgram(
   source: string,
   program: string,
@@ -76,7 +76,7 @@ async function bundleProgram(
   return metafile;
 }
 
-/** Bundles the command line from `dist/` in a checkout into the file `apichat.js` of a folder. */
+/** Bundles the command line in a checkout's `dist/` into the file `apichat.js` in a folder. */
 export async function bundleCommandLine(source: string, outFolder: string): Promise<void> {
   const metafile = await bundleProgram(source, "cli/archive.js", outFolder, "apichat");
   await writePapers(outFolder, "apichat", metafile, source);

@@ -16,7 +16,7 @@ export function cacheFolder(): string {
   return join(isAbsolute(given) ? given : join(homedir(), ".cache"), "pulumi-apichat");
 }
 
-/** Returns the folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
+/** Returns the folder for what is made from these files: `<name>/<hash of their contents>` in the tools' cache. */
 export async function cacheEntry(name: string, files: readonly URL[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");

@@ -14,7 +14,7 @@ interface RunOptions {
 }
 
 /**
- * Returns the complete environment for a Pulumi run on a backend without an account: `pulumi` and Node 24
+ * Returns the complete environment for a Pulumi run with a backend that needs no account: `pulumi` and Node 24
  * first on PATH, none of the caller's own Pulumi or API Channel settings, no downloads.
  */
 export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.ProcessEnv {
@@ -28,7 +28,7 @@ export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.Proce
     PULUMI_HOME: run.home,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    // Without this, the engine warns about hosts on PATH, although they are its own.
+    // Without this, the engine would warn about its own hosts, because their folder is on PATH.
     ...(bundled && { PULUMI_IGNORE_AMBIENT_PLUGINS: "true" }),
   };
 }

@@ -18,7 +18,7 @@ const [yaml, java] = ["pulumi-yaml", "pulumi-java"].map((name) => `${GITHUB}/${n
 /** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
-  // In the folder of the Node.js host, because both have the same dependencies.
+  // Built from the Node.js host's go.mod, because both hosts have the same dependencies.
   python: ["Python", "nodejs-host", `${SDK}/python/cmd/pulumi-language-python`, SDK_VERSION, pythonScript],
   go: ["Go", "go-host", `${SDK}/go/pulumi-language-go`, SDK_VERSION],
   java: ["Java", "java-host", `${java}/pkg/cmd/pulumi-language-java`, `${java}/pkg/version.Version=v0.20.0`],
@@ -28,7 +28,7 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Whether this engine runs programs in this language: its host is beside `pulumi`. */
+/** Whether the language's host is beside `pulumi`, so that this engine runs programs in the language. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 

@@ -10,7 +10,7 @@ import { resolveEngine } from "./resolve.ts";
 const command = new Command("npm run engine --")
   .description("Finds a Pulumi engine, or builds one, and prints the path of its pulumi.")
   .addOption(
-    new Option("--languages <name...>", "also prepare these languages' hosts; for python, an SDK environment")
+    new Option("--languages <name...>", "also prepare these languages' hosts; for python, also the SDK")
       .choices(languages)
       .default([], "Node.js only"),
   );

@@ -9,7 +9,7 @@ export interface ProcessInfo {
 /**
  * Finds the processes with this text, such as a run's own folder, on their command line or in their environment. So it
  * finds everything that a command started, including processes in their own groups and those whose parent has ended.
- * Finds nothing where there is no /proc; what an engine left behind ends by itself after some minutes.
+ * Without a /proc, it finds nothing; processes that an engine left behind then end by themselves after some minutes.
  */
 export async function processesNaming(text: string): Promise<ProcessInfo[]> {
   const entries = await readdir("/proc").catch(() => []);
@@ -34,7 +34,7 @@ export async function endProcessesNaming(text: string): Promise<void> {
 
 /**
  * Sends a signal to a process, or to a process group if the number is negative. Returns false if it has
- * ended. The signal 0 only tests this.
+ * ended. Signal 0 only tests whether it has ended.
  */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {

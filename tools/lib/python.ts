@@ -42,8 +42,8 @@ export async function requirePython(signal: AbortSignal): Promise<Python> {
 }
 
 /**
- * Returns the Python of a virtual environment with the packages of a requirements.txt. Creates it in the tools'
- * cache, once for each Python version and file content. If that fails, throws an error with pip's output.
+ * Returns the Python of a virtual environment with the packages of a requirements.txt. The environment is created in
+ * the tools' cache, once for each Python version and file content. If that fails, throws an error with pip's output.
  */
 export async function preparePackages(
   { command, version }: Python,

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { signalIfAlive } from "./processes.ts";
 
 /**
- * The error of a command that did not start, or did not exit with code 0. `output` is the command's output,
- * with which the message also ends.
+ * The error of a command that did not start, or did not exit with code 0. `output` is the command's output;
+ * the message ends with it.
  */
 export class CommandError extends Error {
   readonly reason: string;
@@ -38,7 +38,7 @@ export function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** Runs the work of a tool and sets the exit code: the result of `work`, else 0, or `failed` if it throws. */
+/** Runs a tool's work and sets the exit code: the result of `work`, or 0 without a result; `failed` if it throws. */
 export async function runTool(work: () => Promise<number | void>, failed = 1): Promise<void> {
   try {
     process.exitCode = (await work()) ?? 0;

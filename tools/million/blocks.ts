@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";
 import { isMainThread } from "node:worker_threads";
 
-/** The responder's start-up does not count. */
+/** The measurement begins after this time, so that it excludes the responder's start-up. */
 const START_MS = 1_000;
 
 if (isMainThread) {

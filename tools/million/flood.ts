@@ -100,7 +100,7 @@ export async function flood(count: number, options: FloodOptions) {
   const memoryMib = await peakOf(responder.instance.pid);
   await responder.end();
   return {
-    /** Deliveries per second until the last one was accepted; for `through`, until it was forwarded. */
+    /** Deliveries per second until the last one was accepted; in `through`, until the last one was forwarded. */
     accepted: (count * 1000) / tookMs,
     forwarded: (arrived * 1000) / tookMs,
     through: (count * 1000) / throughMs,

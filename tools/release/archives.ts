@@ -25,7 +25,7 @@ const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
  * The archive's programs: the plugin, and the command line, which may be started through a link. `folder` is
- * a shell expression for their folder.
+ * a shell expression that expands to the program's folder.
  */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
@@ -42,7 +42,7 @@ interface ArchiveOptions {
 /**
  * Writes the archive of the plugin for a platform: the npm package's `plugin/`, the command line, and Node's
  * binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path. Throws if
- * npm has a Node that differs from the pinned one.
+ * npm's package of Node differs from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
@@ -83,7 +83,7 @@ async function addPlugin(content: string, plugin: string): Promise<void> {
     await copyFile(join(plugin, name), join(content, name));
 }
 
-/** Adds the command line, the page of its emulator, the programs that `init` writes, and the schemas for readers. */
+/** Adds the command line, its emulator's page, the programs that `init` writes, and the schemas, for reading. */
 async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });
@@ -137,7 +137,7 @@ async function addLaunchers(content: string, platform: Platform): Promise<void> 
 
 const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");
 
-/** Unpacks a package from npm's cache, or else the registry, into a new folder. Returns the folder. */
+/** Unpacks a package, from npm's cache or else from the registry, into a new folder. Returns the folder. */
 async function unpackNode({ name, version, integrity }: NodePackage, scratch: string, signal: AbortSignal) {
   const cwd = await mkdtemp(join(scratch, "node-"));
   const what = `${name}@${version}`;

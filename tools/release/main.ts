@@ -36,7 +36,7 @@ const command = new Command("npm run release:dry --")
     "the GitHub repository, OWNER/NAME, for the packages' addresses",
     parseRepository,
   )
-  .option("--tag <tag>", "fail unless it matches the version and --repository is given")
+  .option("--tag <tag>", "fail unless this tag matches the version and --repository is given")
   .addOption(new Option("--only <part...>", "build only these").choices(PARTS).default(PARTS, "all"))
   .option("--out <folder>", "the output folder; a release in it is replaced", join(clone, "release"));
 
@@ -75,7 +75,7 @@ await runTool(async () => {
       const title = `Packing the plugin for ${platform}, with Node ${version} (${name})`;
       const options = { source, outFolder: folder, signal };
       const archive = await withProgress(title, () => writeArchive(platform, options));
-      // Keeps the last bill of materials: the archives' bills differ only in the version of Node.
+      // Keeps only the last archive's bill of materials, because the bills differ only in the version of Node.
       await extract({ file: archive, cwd: scratch.path }, [BILL]);
     }
     await copyFile(join(scratch.path, BILL), join(folder, "pulumi-resource-apichat.cdx.json"));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
 import { versionOf } from "./archives.ts";
 
-/** The folders with bundles in the npm package, each with its own bill. */
+/** The npm package's folders that contain bundles, and a bill of materials for them. */
 const BUNDLES = ["plugin", "dist/provider/emulator/page"];
 
 /**

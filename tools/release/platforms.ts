@@ -12,8 +12,8 @@ export interface NodePackage {
 const { node } = packageJson.devDependencies;
 
 /**
- * The archives' platforms, by the engine's names for them, and the npm package of Node for each. If the
- * registry lacks a build of the project's version, this is the newest build of a supported release line.
+ * The archives' platforms, by the engine's names for them, and the npm package of Node for each. If a platform has
+ * no package of the project's Node version, this is the newest package of a supported release line.
  */
 export const PLATFORMS = {
   "linux-amd64": {

@@ -1,7 +1,7 @@
 /**
- * `node tools/release/publish.ts PLACE FOLDER`: publishes the output of `npm run release:dry` to one place,
- * in that place's own job of release.yaml. Uses no packages, because it has permission to publish. A failed
- * job can be run again.
+ * `node tools/release/publish.ts PLACE FOLDER`: publishes the output of `npm run release:dry` to one place.
+ * release.yaml has a job for each place; a failed job can be run again. This program imports no packages,
+ * because it has permission to publish.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempDisposableSync, readdirSync } from "node:fs";
@@ -54,7 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/** Commits the module's folder on top of the released commit, and tags that: Go reads modules from tags. */
+/** Commits the module's folder onto the released commit, and tags the result, because Go reads modules from tags. */
 function go(folder: string): void {
   using scratch = mkdtempDisposableSync(join(tmpdir(), "apichat-go-"));
   const archive = join(folder, `apichat-go-${tag}.tar.gz`);

@@ -20,7 +20,7 @@ export function checkTag(tag: string, version: string, repository: Repository | 
   if (tag !== `v${version}`)
     throw new Error(
       `--tag: "${tag}" does not match the version in package.json, which is ${version}; ` +
-        `tag the commit with that version as v${version}`,
+        `tag the commit of that version as v${version}`,
     );
   if (repository === undefined)
     throw new Error("--tag: a release must name its repository; also pass --repository OWNER/NAME");

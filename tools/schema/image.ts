@@ -7,7 +7,7 @@ interface Lock {
 }
 
 /**
- * Returns the package.json and package-lock.json of examples/docker, by path. They list this version of the
+ * Returns the package.json and package-lock.json of examples/docker, keyed by path. They list this version of the
  * package (a tarball), prom-client, and the dependencies of both, as in our own lock file.
  */
 export function generateImageLock(): Record<string, string> {

@@ -19,7 +19,7 @@ export const schemaFiles: readonly SchemaFile[] = [
   { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
 ];
 
-/** Not nodenext, which makes the names of definitions long. */
+/** Avoids nodenext, which would make the names of definitions long. */
 const compilerOptions = {
   strict: true,
   target: "es2023",
@@ -30,7 +30,7 @@ const compilerOptions = {
   skipLibCheck: true,
 };
 
-/** Generates every `schema/*.schema.json` from the TypeScript types, by file name. Takes a few seconds. */
+/** Generates every `schema/*.schema.json` from the types, as a map keyed by file name. Takes a few seconds. */
 export function generateJsonSchemas(): Map<string, string> {
   const program = TJS.getProgramFromFiles([inClone("schema/index.ts")], compilerOptions, clone);
   const [strictly, tolerantly] = [true, false].map((noExtraProps) =>

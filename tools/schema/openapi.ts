@@ -34,7 +34,7 @@ export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): strin
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Expands the short forms of openapi.yaml. `write` expands this object's string values. */
+/** Expands the short forms of openapi.yaml. If `write` is given, it expands the string values of `node`. */
 function expand(node: unknown, write?: (text: string) => JsonObject): unknown {
   if (Array.isArray(node)) return node.map((one) => expand(one));
   if (typeof node !== "object" || node === null) return node;
@@ -96,7 +96,7 @@ function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string
 function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
-  // For a list of exactly one entry, as minItems and maxItems require, the plain form means the same.
+  // If minItems and maxItems require exactly one entry, `items` can also be the entry's schema, without the list.
   if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }

@@ -35,7 +35,7 @@ interface Context {
   /** Collects the types that the properties refer to. */
   types: Record<string, Spec>;
   secrets: readonly string[];
-  /** Outputs have plain types where inputs accept an enum. */
+  /** Whether the properties are outputs, which have a plain type where inputs accept an enum. */
   isOutput?: boolean;
 }
 
@@ -51,7 +51,7 @@ const reword = (text: string): string =>
 
 /**
  * Rewords a doc comment, joins the lines of each paragraph, and says where the sections of the specification
- * are listed: the help of an SDK contains no other text.
+ * are listed, because the help of an SDK contains no other text.
  */
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
@@ -178,7 +178,7 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   if (ts.isTypeLiteralNode(node)) return addObject(node, property, context);
   if (ts.isUnionTypeNode(node)) {
     const given = node.types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword).map(convert);
-    // One value or a list becomes a list: Python's SDK fails on a list that could also be a string.
+    // "One value or a list" becomes a list, because Python's SDK fails on a list that could also be a string.
     const list = given.find(({ type }) => type === "array");
     return list ?? (given.length > 1 ? { oneOf: given } : { ...given[0] });
   }

@@ -15,7 +15,7 @@ interface Check {
   run: (options: { signal: AbortSignal; onLine: (line: string) => void }) => Promise<unknown>;
 }
 
-/** Builds each SDK, and the examples with it, with the language's own tools. A check throws if it finds a problem. */
+/** Builds each SDK and its examples with the tools of its language. A check throws if it finds a problem. */
 export const checks: Record<SdkLanguage, Check> = {
   python: {
     title: "Installing the SDK, and checking the examples with mypy --strict: one or two minutes",
@@ -25,7 +25,7 @@ export const checks: Record<SdkLanguage, Check> = {
       const packages = [join(sdkFolder, "python"), "mypy"];
       await makeEnvironment(python.command, folder.path, packages, options.signal);
       const mypy = join(folder.path, "bin/mypy");
-      // Each example is its own main program.
+      // The examples are checked one by one, because each is a main program.
       for (const file of globSync(inClone("examples/python/*/__main__.py")))
         await run(mypy, ["--strict", file], { ...options, cwd: folder.path });
     },

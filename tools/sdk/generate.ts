@@ -36,7 +36,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder, schema = schemaFile }: GenerateOptions,
 ): Promise<void> {
-  // Even a Java host that the tools have built can generate an SDK.
+  // The Java host can generate an SDK even if the tools have built it.
   const byHost = language === "java" || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
@@ -58,8 +58,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Next to an engine that
- * the tools built, there are at most links to hosts in the tools' cache, even if it is on PATH.
+ * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Beside an engine that
+ * the tools built, even one on PATH, this host is missing or a link into the tools' cache.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
@@ -67,7 +67,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's SDK generators: the hosts that the tools build for these languages lack them. */
+/** Builds Pulumi's SDK generators, because the hosts that the tools build for these languages lack them. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
@@ -112,7 +112,7 @@ const PYTHON_MODULES = `
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** Adds the files that a build with Gradle would add: the SDK does not start without its version. */
+/** Adds the files that a build with Gradle would add, because the SDK does not start without its version.txt. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;

@@ -1,11 +1,11 @@
 /**
  * A typedoc plugin: names pages after their headings, groups them by folder, names modules as programs import
- * them, and points links to the README at its file.
+ * them, and makes links to the README lead to its file.
  */
 import { readFileSync } from "node:fs";
 import { Converter, PageEvent, ReflectionKind, Renderer } from "typedoc";
 
-/** The group of a page in the sidebar, by the start of its path. */
+/** The groups of pages in the sidebar, by the start of a page's path. */
 const GROUPS = Object.entries({
   "docs/guide/": "Guide",
   "docs/operate/": "Operate",
@@ -39,7 +39,7 @@ function setNames({ project }) {
     const [, title] = /^# (.+)$/m.exec(file === undefined ? "" : readFileSync(file, "utf8")) ?? [];
     if (title !== undefined) page.name = title.replaceAll("`", "");
   }
-  // The theme prints the name of the project as the heading of its first page.
+  // Removes the first page's heading, because the theme prints the project's name as a heading.
   const [first] = project.readme ?? [];
   if (first !== undefined) first.text = first.text.replace(/^\s*# .+\n/, "");
   for (const module of project.getReflectionsByKind(ReflectionKind.Module))
@@ -47,7 +47,7 @@ function setNames({ project }) {
 }
 
 /**
- * typedoc links to the README's folder, and only a web server resolves a folder to its page.
+ * Completes typedoc's links to the README's folder, because only a web server resolves a folder to its index.html.
  *
  * @param {import("typedoc").PageEvent} page
  */

@@ -24,7 +24,7 @@ const command = new Command("npm start --").description(
 await runTool(async () => {
   command.parse();
   const closed = new AbortController();
-  // The reader of stdout has ended.
+  // Stops if the program that reads stdout has ended.
   process.stdout.on("error", (error) => closed.abort(error));
   const signal = AbortSignal.any([abortOnSignals(), closed.signal]);
   const engine = await resolveEngine(signal);

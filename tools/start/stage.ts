@@ -51,7 +51,7 @@ export async function setStage(engine: Engine) {
   await symlink(inClone("node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
-  /** All environment variables of `pulumi`. It skips type checks: `npm run check` does those. */
+  /** All environment variables of `pulumi`, which skips type checks, because `npm run check` does those. */
   const environment: NodeJS.ProcessEnv = {
     ...engineEnvironment(engine, { backend, home, passphrase: "start" }),
     TMPDIR: temporary,

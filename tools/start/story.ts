@@ -50,7 +50,7 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   );
 }
 
-/** Changes a registration by hand: `refresh` shows it, `preview` names it, `up` repairs it. */
+/** Changes a registration by hand: `refresh` and `preview` show the change, and `up` repairs it. */
 export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   const ours = stage.webhookUrl;
   const other = `${ours}/somebody-else`;

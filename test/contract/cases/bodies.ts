@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Joins texts, encoded as UTF-8, and lists of bytes that no text can contain. */
+/** Encodes texts as UTF-8, and joins them with bytes that no text can contain. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 

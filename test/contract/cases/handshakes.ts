@@ -61,7 +61,7 @@ const echoedJson = challenged(CHALLENGE, { encoding: "json" });
 const echoedQuery = challenged(CHALLENGE, { encoding: "query" });
 const FILE_PART = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="hub_mode"; filename="a.txt"\r\n\r\nx\r\n`;
 
-/** The same challenge in each of the four encodings. */
+/** Cases with this challenge, one for each of the four encodings. */
 const challengeInAll = (name: string, hub_challenge: string): ContractCase[] =>
   Object.entries({
     form: inForm({ hub_challenge }),
@@ -78,7 +78,7 @@ export const handshakeCases: ContractCase[] = [
   ...casesOf(echoed, {
     "a form without a content type": { body: formOf() },
     "a form labelled as JSON": { body: formOf(), headers: [JSON_TYPE] },
-    "a form with an encoded name": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
+    "a form with percent-encoded names": { body: formOf().replaceAll("_", "%5F"), headers: [FORM] },
     "a form of 8 KiB": inForm({ pad: "x".repeat(PAD_TO_8_KIB) }),
     "if both the body and the query contain a handshake, only the body's is read": {
       ...inForm(),
@@ -103,7 +103,7 @@ export const handshakeCases: ContractCase[] = [
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
   ...casesOf(inMultipart, {
-    "a multipart form with additional headers, in a different order and case, and an unquoted name": inParts(
+    "a multipart form whose parts begin with another header, and have unquoted names": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
     ),
     "a multipart form with another field, and with a file whose field is also named hub_mode": inParts(

@@ -42,7 +42,7 @@ export const messageCases: ContractCase[] = [
     headers: [["X-Action", "typing"]],
   }),
   caseOf(
-    "a delivery that the handler cannot accept now gets 503",
+    "a delivery gets 503 if the handler cannot accept it now",
     { ...rejected(503, "unavailable"), headers: { "retry-after": "7" } },
     signed,
     { options: { isUnavailable: true } },

@@ -19,7 +19,7 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request whose signatures these functions make from the hex digits of the correct one. */
+/** A request with a signature for each function, which makes it from the hex digits of the correct signature. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
@@ -36,7 +36,7 @@ export const signatureCases: ContractCase[] = [
     },
   }),
   caseOf(
-    "a signature of the second key is verified, and its index is reported",
+    "a signature made with the second key is verified, and the key's index is reported",
     delivered("text", MESSAGE, { keyIndex: 1 }),
     {
       body: BODY,
