@@ -35,8 +35,8 @@ const ROOMS: Record<string, number> = {
   "provider/fleet/": 2012,
   "provider/cli/": 3617,
   "schema/": 721,
-  "tools/": 4000,
-  "test/": 26_980,
+  "tools/": 3997,
+  "test/": 26_981,
 };
 /** The budget of everything that is published. */
 const PROVIDER_AND_SCHEMA = 25_498;

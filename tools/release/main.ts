@@ -31,11 +31,7 @@ const command = new Command("npm run release:dry --")
       "archives of the plugin with Node, SDKs, bills of materials, release notes, SHA256SUMS. " +
       "Two runs write the same bytes. Takes ten minutes the first time, then two.",
   )
-  .option(
-    "--repository <name>",
-    "the GitHub repository, OWNER/NAME, for the packages' addresses",
-    parseRepository,
-  )
+  .option("--repository <name>", "OWNER/NAME on GitHub, for the packages' addresses", parseRepository)
   .option("--tag <tag>", "fail unless this tag matches the version and --repository is given")
   .addOption(new Option("--only <part...>", "build only these").choices(PARTS).default(PARTS, "all"))
   .option("--out <folder>", "the output folder; a release in it is replaced", join(clone, "release"));
