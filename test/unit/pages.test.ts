@@ -93,7 +93,7 @@ test("the requirements table matches the code", () => {
 });
 
 test("docs/reference/support.md quotes the message that setup prints in a clone on Windows", () => {
-  const [, sentence = ""] = /"(Develop a clone .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
+  const [, sentence = ""] = /"(Develop on Linux .*)"/.exec(readPage("tools/setup.mjs").text) ?? [];
   expect(blocksOf(readPage("docs/reference/support.md"), "text")).toEqual([`${sentence}\n`]);
 });
 
