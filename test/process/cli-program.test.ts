@@ -75,7 +75,7 @@ describe("a usage error exits with 2, and points to the help", () => {
   });
 });
 
-test("in a Pulumi project's folder, an error about missing settings has the command that reads them", async () => {
+test("in a Pulumi project's folder, an error about missing settings contains the command that reads them", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -98,16 +98,19 @@ test("a long result is written completely to a slow reader", async () => {
 test.each([
   [[], "interrupted\n"],
   [["--json"], '{"error":{"code":"interrupted","message":"stopped by Ctrl-C"}}\n'],
-])("a slow service is reported after two seconds; Ctrl-C exits with 130: %j", async (json, end) => {
-  const slow = `${(await startServer(() => undefined)).url}/`;
-  const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
-    environment: { APICHAT_API_KEY: API_KEY },
-  });
-  await new Promise((resolve) => child.stderr?.once("data", resolve));
-  child.kill("SIGINT");
-  const stderr = `waiting for get-webhook at ${slow}, attempt 1\n${end}`;
-  expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
-});
+])(
+  "a slow service is reported after two seconds; Ctrl-C ends the command with exit code 130: %j",
+  async (json, end) => {
+    const slow = `${(await startServer(() => undefined)).url}/`;
+    const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
+      environment: { APICHAT_API_KEY: API_KEY },
+    });
+    await new Promise((resolve) => child.stderr?.once("data", resolve));
+    child.kill("SIGINT");
+    const stderr = `waiting for get-webhook at ${slow}, attempt 1\n${end}`;
+    expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
+  },
+);
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
@@ -118,7 +121,7 @@ async function runOld(...words: string[]) {
   return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
 }
 
-test("on an unsupported Node, apichat reports just that, before it loads anything", async () => {
+test("if Node is unsupported, apichat reports only that, before it loads anything", async () => {
   const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
   expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
   expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);
