@@ -98,19 +98,16 @@ test("a long result is written completely to a slow reader", async () => {
 test.each([
   [[], "interrupted\n"],
   [["--json"], '{"error":{"code":"interrupted","message":"stopped by Ctrl-C"}}\n'],
-])(
-  "a slow service is reported after two seconds; Ctrl-C ends the command with exit code 130: %j",
-  async (json, end) => {
-    const slow = `${(await startServer(() => undefined)).url}/`;
-    const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
-      environment: { APICHAT_API_KEY: API_KEY },
-    });
-    await new Promise((resolve) => child.stderr?.once("data", resolve));
-    child.kill("SIGINT");
-    const stderr = `waiting for get-webhook at ${slow}, attempt 1\n${end}`;
-    expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
-  },
-);
+])("a slow service is reported after 2 s; after Ctrl-C the exit code is 130: %j", async (json, end) => {
+  const slow = `${(await startServer(() => undefined)).url}/`;
+  const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
+    environment: { APICHAT_API_KEY: API_KEY },
+  });
+  await new Promise((resolve) => child.stderr?.once("data", resolve));
+  child.kill("SIGINT");
+  const stderr = `waiting for get-webhook at ${slow}, attempt 1\n${end}`;
+  expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
+});
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 

@@ -102,7 +102,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("does not call set-webhook if the endpoint rejects the key in the handshake, unless --preflight is off", async () => {
+  test("does not call set-webhook if the endpoint rejects the key, unless --preflight is off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
@@ -163,7 +163,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("exits with 0 for an empty workspace; if the API key is rejected, names the flag and the variable for it", async () => {
+  test("exits with 0 for an empty workspace; if the API key is rejected, names its flag and variable", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);

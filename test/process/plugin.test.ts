@@ -7,18 +7,15 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 /** The bundle in the npm package, as the engine finds it. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
-test.each([[["127.0.0.1:1"]], [[]]])(
-  "the plugin with the arguments %j prints only its port, and ends when the engine ends",
-  async (words) => {
-    // The folder of the Pulumi program: the plugin must not write to it.
-    const cwd = await makeFolder();
-    const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
-    const said = await startProgram(words, { script, environment, cwd }).ended;
-    expect(await readdir(cwd)).toEqual([]);
-    const stdout: unknown = expect.stringMatching(/^\d+\n$/);
-    expect(said).toEqual({ exitCode: 0, signal: null, stdout, stderr: "" });
-  },
-);
+test.each([[["127.0.0.1:1"]], [[]]])("prints only a port, and ends with the engine: %j", async (words) => {
+  // The folder of the Pulumi program: the plugin must not write to it.
+  const cwd = await makeFolder();
+  const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
+  const said = await startProgram(words, { script, environment, cwd }).ended;
+  expect(await readdir(cwd)).toEqual([]);
+  const stdout: unknown = expect.stringMatching(/^\d+\n$/);
+  expect(said).toEqual({ exitCode: 0, signal: null, stdout, stderr: "" });
+});
 
 test.each([
   [

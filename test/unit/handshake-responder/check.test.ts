@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays the same if the resource (with an alias) or the stack is renamed, unless the program had set a folder", async () => {
+  test("stays the same if the stack or the resource (with an alias) is renamed, unless it had been set", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
