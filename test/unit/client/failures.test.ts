@@ -170,7 +170,7 @@ describe("a quoted body", () => {
   test.each([
     ['{"message":"Chave inv\\u00e1lida. Onde?"}', '{"message":"Chave inválida. Onde?"}'],
     [`first\r\nsecond\u001b[31m ${"x".repeat(600)}`, `first second\\u001b[31m ${"x".repeat(482)}`],
-  ])("is shown on one line, shortened and in printable characters: %.20s", async (body, shown) => {
+  ])("is otherwise shown on one line, shortened and in printable characters: %.20s", async (body, shown) => {
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
     expect(message).toContain(`HTTP 422: ${shown}`);
