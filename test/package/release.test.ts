@@ -49,7 +49,7 @@ test("npm and git ignore the files that a user of an example creates", async () 
   await cp(join(root, "package.json"), join(folder, "package.json"));
   const created = ["kubernetes/key-seed", "docker-compose/key-seed", "nats/nats/jetstream/messages"];
   const examples = created.map((file) => file.split("/")[0] ?? "");
-  // Without the repository's own .gitignore, because a user copies an example into a project.
+  // The repository's own .gitignore is not copied, because a user copies only an example into a project.
   for (const example of examples)
     await cp(join(root, "examples", example), join(folder, "examples", example), { recursive: true });
   for (const file of created) {
@@ -66,7 +66,7 @@ test("npm and git ignore the files that a user of an example creates", async () 
   }
 });
 
-test("npm accepts the lock file of examples/docker, which has a hash of every package except ours", async () => {
+test("npm accepts the lock file of examples/docker, which contains a hash of every package except ours", async () => {
   const folder = await makeFolder();
   for (const name of ["package.json", "package-lock.json"])
     await cp(join(root, "examples/docker", name), join(folder, name));
@@ -85,7 +85,7 @@ describe("the bills of materials", () => {
     components: { name: string }[];
   }
 
-  /** The prefix of the schema names that a bill's schema refers to. */
+  /** A bill's schema refers to other schemas by names with this prefix. */
   const BASE = "http://cyclonedx.org/schema/";
   const schemas = dirname(fileURLToPath(import.meta.resolve("@cyclonedx/cyclonedx-library/package.json")));
   const readSchema = async (name: string): Promise<object> =>
@@ -179,7 +179,7 @@ describe("tools/release/publish.ts", () => {
     expect(await readFile(join(bin, "gh.created"), "utf8")).toBe(created);
   });
 
-  test("each time creates and tags the same commit, which contains the Go module", async () => {
+  test("creates and tags the same commit each time; the commit contains the Go module", async () => {
     const [release, remote, clone] = [await makeRelease(), await makeFolder(), await makeFolder()];
     await git(remote, "init", "--quiet", "--bare");
     await git(clone, "clone", "--quiet", remote, ".");

@@ -50,7 +50,7 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
-  it("reads the documented seed, prints JSON without the seed's keys, and gives flags precedence", async () => {
+  it("reads the documented seed, prints JSON without the seed's keys, and prefers flags to the seed", async () => {
     const [yaml = ""] = blocksOf(readPage("docs/reference/emulator.md"), "yaml");
     const seed = `${yaml}\nhandshake: { encoding: json }\n`;
     const flags = ["--handshake-timeout-ms", "250", "--seed", await writeText("seed.yaml", seed)];

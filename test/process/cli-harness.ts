@@ -14,7 +14,7 @@ import {
 
 export { API_KEY, VERIFICATION_KEY };
 
-/** A secret in the queries of URLs. */
+/** A secret that the tests put into the queries of URLs. */
 export const QUERY_SECRET = "query-token-0123456789";
 
 /** Writes files with mode 0600 to a folder that is removed after the tests, and returns their paths. */

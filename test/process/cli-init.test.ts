@@ -27,7 +27,7 @@ async function init(...parameters: string[]) {
 }
 
 describe("apichat init", () => {
-  test("writes the program of an example: one for the emulator, and another for a real service", async () => {
+  test("writes one example's program for the emulator, and another example's for a real service", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
     expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
     expect((await init(projects[1], ...REAL)).next.join()).toContain("pulumi login");
@@ -76,7 +76,7 @@ describe("apichat init", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("prints, in a clone, the line that puts pulumi, its YAML host and Node 24 on PATH", async () => {
+  test("in a clone, prints the line that puts pulumi, its YAML host and Node 24 on PATH", async () => {
     const { next } = await init(folder, "--language", "yaml");
     const [line, again] = [next[0], next[1]?.split("\n").slice(1).join("\n")].map(
       (commands = "") => commands.split(" &&\n")[0] ?? "",

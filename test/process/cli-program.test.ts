@@ -75,7 +75,7 @@ describe("a usage error exits with 2, and points to the help", () => {
   });
 });
 
-test("in a Pulumi project's folder, an error about missing settings has the command that reads them", async () => {
+test("in a Pulumi project's folder, an error about missing settings contains the command that reads them", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -98,7 +98,7 @@ test("a long result is written completely to a slow reader", async () => {
 test.each([
   [[], "interrupted\n"],
   [["--json"], '{"error":{"code":"interrupted","message":"stopped by Ctrl-C"}}\n'],
-])("a slow service is reported after two seconds; Ctrl-C exits with 130: %j", async (json, end) => {
+])("a slow service is reported after 2 s; after Ctrl-C the exit code is 130: %j", async (json, end) => {
   const slow = `${(await startServer(() => undefined)).url}/`;
   const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
     environment: { APICHAT_API_KEY: API_KEY },
@@ -118,7 +118,7 @@ async function runOld(...words: string[]) {
   return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
 }
 
-test("on an unsupported Node, apichat reports just that, before it loads anything", async () => {
+test("if Node is unsupported, apichat reports only that, before it loads anything", async () => {
   const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
   expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
   expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);

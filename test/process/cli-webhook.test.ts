@@ -102,7 +102,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("stops at the third rejection of a key: before set-webhook, unless --preflight is off", async () => {
+  test("gives up at the third rejection of the key, before set-webhook unless --preflight is off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);
@@ -163,7 +163,7 @@ describe("apichat webhook get", () => {
     expect(json).toMatchObject({ webhookUrl: shownUrl, keyMatches: true, key: VERIFICATION_KEY });
   });
 
-  test("exits with 0 for an empty workspace; if the key is rejected, names its flag and its variable", async () => {
+  test("exits with 0 for an empty workspace; if the API key is rejected, names its flag and variable", async () => {
     expect(await webhook(["get", "--json"])).toMatchObject({ exitCode: 0, json: { registered: false } });
     acme().change({ apiKey: "rotated-api-key-0123456789" });
     const refused = await webhook(["get", "--json"]);
@@ -172,7 +172,7 @@ describe("apichat webhook get", () => {
   });
 });
 
-test("apichat webhook plan prints a table, and below it one reason if several workspaces fail alike", async () => {
+test("apichat webhook plan prints a table and, if several workspaces fail alike, one reason below it", async () => {
   globex().takeOver(OURS());
   expect(await plan()).toMatchObject({
     exitCode: 0,

@@ -6,7 +6,7 @@ import { readJsonLines } from "./cli-harness.ts";
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 describe("a delivery that a responder keeps", () => {
-  it("is listed, for one workspace or up to a limit, even if the responder has stopped", async () => {
+  it("can be listed by workspace and up to a limit, even after the responder has stopped", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { verificationKeys: KEY } };
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
@@ -14,7 +14,7 @@ describe("a delivery that a responder keeps", () => {
     for (let index = 0; index < 3; index++) await deliverTo(`${origin}/acme`, KEY, { text });
     await deliverTo(`${origin}/beta`, KEY);
     const said = await run("responder", "deliveries", "--config", home.configFile, "--json");
-    // No character from a sender controls the terminal.
+    // The sender's control characters must not reach the terminal.
     expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
     const listed = readJsonLines(said.stdout);
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);

@@ -7,7 +7,7 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 /** The bundle in the npm package, as the engine finds it. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
-test.each([[["127.0.0.1:1"]], [[]]])("prints only its port, and ends with the engine: %j", async (words) => {
+test.each([[["127.0.0.1:1"]], [[]]])("prints only a port, and ends with the engine: %j", async (words) => {
   // The folder of the Pulumi program: the plugin must not write to it.
   const cwd = await makeFolder();
   const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
@@ -34,7 +34,7 @@ test.each([
   });
 });
 
-test("the plugin reports why a responder does not start, and does not print its key", async () => {
+test("the plugin reports why a responder does not start, without printing a key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
   expect(exitCode).toBe(1);

@@ -60,8 +60,8 @@ describe("a responder for 1,000 workspaces with two keys each", () => {
     const files = await readdir(home.dataDir);
     expect(files).toEqual(expect.arrayContaining(["responder.log", "spool.sqlite"]));
     for (const file of files) {
-      // Only instance.json may contain the token. The reserve consists of random bytes: 8 MiB, which would
-      // take minutes to search.
+      // Only instance.json may contain the token. The reserve is not searched, because it is 8 MiB of random
+      // bytes, for which a search would take minutes.
       if (!["instance.json", "spool.sqlite-reserve"].includes(file))
         texts.push(await readFile(join(home.dataDir, file), "latin1"));
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
@@ -104,7 +104,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // Not through the control interface: its client waits only 10 s, and a busy machine may need longer.
+  // By signal, because a client of the control interface waits only 10 s; a busy machine may need longer.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");

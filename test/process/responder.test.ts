@@ -100,7 +100,7 @@ describe("the responder as a process", () => {
     expect(await isResponding({ ...instance, instance: "one that was killed" })).toBe(false);
   });
 
-  it("rejects deliveries if its write-ahead log is removed, and keeps acknowledged ones after a kill", async () => {
+  it("rejects deliveries if its write-ahead log is removed, and loses no acknowledged ones when killed", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);

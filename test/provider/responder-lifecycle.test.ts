@@ -129,7 +129,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("is rejected and left unchanged if it has other files or a different configuration", async () => {
+  test("is rejected and left unchanged if it contains other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
     for (const [file, code] of Object.entries({ "photo.jpg": "invalid_config", "config.json": "conflict" })) {
@@ -147,7 +147,7 @@ describe("a folder", () => {
     }
   });
 
-  test("is rejected if it belongs to another stack, and moves with its stack", async () => {
+  test("is rejected if it belongs to another stack; a renamed or moved stack keeps its folder", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await createAtFixedPort({ dataDir });
     startRun();
@@ -156,7 +156,7 @@ describe("a folder", () => {
     await expectFailure(create({ dataDir, ...OTHER_STACK }), "conflict", owner);
     expect(await readConfig(created)).toBe(before);
     expect(await read(created)).toEqual(created.outs);
-    // After a rename of the stack or a move to another backend, the folder's deliveries stay with the new stack.
+    // A stack that is renamed or moved to another backend keeps the folder, and the deliveries in it.
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
     await expectFailure(update(created, { dataDir }), "conflict", owner);
@@ -182,7 +182,7 @@ test("for a responder on another machine, read and delete only warn, and update 
 });
 
 describe("update", () => {
-  test("runs if diff finds a change, and needs no restart", async () => {
+  test("happens if diff finds a change; new keys and a new public URL need no restart", async () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);

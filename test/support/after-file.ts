@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
 import { cleanUp } from "./http.ts";
 
-// A set-up file, which runs for each test file. A module-level hook would not, because test files share
-// workers.
+// This hook is in a set-up file, which runs for each test file. In a module it would run only for the first,
+// because test files share workers.
 afterAll(cleanUp);

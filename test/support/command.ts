@@ -18,7 +18,7 @@ export interface Command {
   }>;
   /** Both streams so far. */
   output(): string;
-  /** Waits until a condition holds. Throws the output if the command ends first. */
+  /** Waits until a condition holds. Throws an error with the output if the command ends first. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>;
   /** Every process that the command started and that still runs, found by its environment. */
   processes(): Promise<ProcessInfo[]>;

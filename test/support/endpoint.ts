@@ -3,7 +3,7 @@ import { createResponder, type Delivery } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { startListener, type Listening } from "./http.ts";
 
-/** Every path of its origin reaches the same listener. */
+/** A test server on which every path reaches the same listener. */
 export interface Endpoint extends Listening {
   deliveries: Delivery[];
   /** Replaces the listener. */

@@ -26,7 +26,7 @@ export const page = readPage("docs/guide/without-node.md");
 /** A language whose users install packages from a release. */
 export interface InstalledLanguage {
   name: string;
-  /** Installs what a user installs in a program's folder; `aside` is a second folder for temporary files. */
+  /** Installs in a program's folder what a user would install; `aside` is a folder for temporary files. */
   install: (program: ProgramFolder, server: PluginServer, aside: string) => Promise<unknown>;
   /** The folders that PATH needs in addition to `pulumi`. */
   path: () => Promise<string[]>;
@@ -50,7 +50,7 @@ export async function packWheel({ url }: PluginServer, folder: string): Promise<
   return join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
 }
 
-/** Go treats a path with `.git` as a repository, without a request to its host. */
+/** Go knows from `.git` in a path that this is a repository, so it does not ask the host. */
 const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
 const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
 

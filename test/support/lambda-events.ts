@@ -14,7 +14,7 @@ export interface SentRequest {
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Header names in the sender's case, with every value; decoded parameters; the path with and without its stage. */
+/** Contains names in the sender's case, every value, decoded parameters, and the path with and without stage. */
 export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
   const { method = "POST", path = "/Prod/webhook", query = "" } = sent;
   const headers = [...(sent.headers ?? []), ["X-Forwarded-Proto", "https"]] as const;
@@ -36,7 +36,7 @@ export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
 
 export const functionUrlEvent = (sent: SentRequest): APIGatewayProxyEventV2 => formatV2(sent, "/webhook");
 
-/** Header names in lower case, with joined values; separate cookies; the query as written. */
+/** Contains header names in lower case with joined values, separate cookies, and the query as written. */
 function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV2 {
   const { method = "POST", path = defaultPath, query = "" } = sent;
   const { cookie, ...headers } = allValues(lowerCase(sent));
@@ -55,7 +55,7 @@ function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV
   };
 }
 
-/** Header names in lower case, with the last value of each; parameters as written. */
+/** Contains header names in lower case with the last value of each, and parameters as written. */
 export const albEvent = (sent: SentRequest): ALBEvent => ({
   ...albCommon(sent),
   queryStringParameters: Object.fromEntries(rawParameters(sent)),

@@ -15,8 +15,8 @@ export interface PluginLanguage {
   /** Environment variables of its programs. They override the engine's variables. */
   environment: Record<string, string>;
   /**
-   * Runs `pulumi install` in the folder of a program. Does the work of that command itself if the language's
-   * host in a clone is too old for it.
+   * Runs `pulumi install` in the folder of a program; if a clone's host of the language is too old for that
+   * command, does the same work itself.
    */
   install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
@@ -26,7 +26,7 @@ const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphr
 /** The Python SDK that the set-up of `npm run suite guides` creates. Undefined if there is no Python. */
 const pythonSdk = await findPythonSdk();
 
-/** Copies the module files of the examples: every program that uses the SDK needs the same modules. */
+/** Copies go.mod and go.sum of the examples, because every program that uses the SDK needs the same modules. */
 async function installGo(folder: string): Promise<void> {
   const module = await readFile(inClone("examples/go/go.mod"), "utf8");
   await writeFile(join(folder, "go.mod"), module.replace("../../sdk/go", inClone("sdk/go")));
@@ -42,7 +42,7 @@ async function installJava(folder: string): Promise<void> {
   await writeFile(join(folder, "../pom.xml"), parent.replace("${project.basedir}/../../../sdk/java", sdk));
 }
 
-/** Puts the SDK beside the packages of the clone. */
+/** Links the SDK and the packages of the clone into the folder's node_modules. */
 async function installTypeScript(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   await rm(modules, { force: true });
@@ -53,7 +53,7 @@ async function installTypeScript(folder: string): Promise<void> {
   await symlink(inClone("sdk/nodejs/bin"), join(modules, "pulumi-apichat-sdk"));
 }
 
-/** Languages whose dependencies take minutes to compile. Tests use them only if that is already done. */
+/** Languages whose dependencies take minutes to compile. Tests use only those that are already compiled. */
 const compiled = [
   { name: "typescript", sdk: "nodejs", environment: {}, install: installTypeScript },
   { name: "go", sdk: "go", environment: {}, install: installGo },
@@ -90,8 +90,8 @@ export const pluginLanguages: PluginLanguage[] = [
 ];
 
 /**
- * The languages with examples of all three ways of use. Each takes up to half a minute, so only `npm run suite
- * languages` includes languages other than YAML. TypeScript has these examples only for the dynamic provider.
+ * The languages with examples of all three ways of use. Each takes up to half a minute, so tests use only YAML,
+ * except in `npm run suite languages`. TypeScript has these examples only for the dynamic provider.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(({ name }) =>
   process.env["TEST_SUITE"] === "languages" ? name !== "typescript" : name === "yaml",

@@ -30,7 +30,7 @@ const openApi = document as unknown as OpenApiDocument;
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
 ajv.addSchema(document, "openapi");
 
-/** The problems of a value, according to the schema to which these keys lead in the document. */
+/** Lists a value's violations of the schema at this place in the document. */
 function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
@@ -42,7 +42,7 @@ function listProblems(place: readonly string[], value: unknown): string[] {
 const expectNoProblems = (what: string, problems: readonly string[]): void =>
   expect(problems, [what, ...problems].join("\n- ")).toEqual([]);
 
-/** Readings of the specification that schema/openapi.json does not share. */
+/** Options that make the emulator read the specification differently from schema/openapi.json. */
 const otherReadings = ["errorShape", "flowKey", "registrationKey"] as const;
 
 /**

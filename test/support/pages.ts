@@ -50,7 +50,7 @@ export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 export const headingsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = ""]) => heading);
 
-/** Returns the commands in shell blocks. Joins the lines of a command that has several. */
+/** Returns the commands in shell blocks. A command of several lines becomes one line. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
   blocks.flatMap((block) =>
     block

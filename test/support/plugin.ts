@@ -4,7 +4,7 @@ import * as pulumi from "@pulumi/pulumi";
 /** The folder of the plugin, as `packages` in Pulumi.yaml names it. */
 export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
 
-/** A resource as a generated SDK has it, with the alias that the schema adds to every SDK. */
+/** A resource as a generated SDK declares it, with the alias that the schema adds to every SDK. */
 class PluginResource extends pulumi.CustomResource {
   constructor(type: string, name: string, properties: object, options: pulumi.CustomResourceOptions = {}) {
     const aliases = [{ type: `pulumi-nodejs:dynamic/apichat:${type}` }];

@@ -63,7 +63,7 @@ export async function copyExample(
   return openProgramFolder(backend, path, environment);
 }
 
-/** A program with a stack. A file lists the program's webhooks. */
+/** A program with a stack. The program declares the webhooks that a file lists. */
 export interface Project extends ProgramFolder {
   /** Changes the declared webhooks for the next command. */
   declare(declarations: readonly Declaration[]): Promise<void>;
@@ -94,7 +94,7 @@ export async function createProject(scene: Scene, environment?: Record<string, s
 
 /** A YAML project that uses the resource plugin. */
 export interface YamlProject extends Project {
-  /** Writes a program of these resources and outputs. */
+  /** Writes a program with these resources and outputs. */
   write(program: object): Promise<void>;
 }
 

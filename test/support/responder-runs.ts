@@ -11,7 +11,7 @@ export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
 export type Values = Record<string, unknown>;
 
 export interface Run {
-  /** The test's own folder; a process that names it does not outlive the test. */
+  /** The test's own folder; processes that name it are ended after the test. */
   folder: string;
   /** The lines that were printed. */
   lines: string[];

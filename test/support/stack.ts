@@ -89,7 +89,7 @@ export async function createStack(
         runtime: "nodejs",
         main: process.cwd(),
         backend: { url: `file://${backend.folder}` },
-        // Not in the SDK's type.
+        // The SDK's type lacks `packages`.
         ...(options.plugin === undefined ? {} : { packages: { apichat: options.plugin } }),
       },
     },

@@ -7,7 +7,7 @@ import { afterTests } from "./http.ts";
 
 const runFile = promisify(execFile);
 
-/** Mounting requires root. CI machines allow it through sudo. */
+/** Runs a command as root, which mounting requires; CI machines allow that through sudo. */
 const asRoot = (...words: string[]): Promise<unknown> =>
   process.getuid?.() === 0
     ? runFile(words[0] ?? "", words.slice(1))

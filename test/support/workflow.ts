@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { parse } from "yaml";
 
-/** What the tests need of GitHub Actions: to run a step of the example's workflows in bash. */
+// Imitates the parts of GitHub Actions that the tests need to run a step of the example's workflows in bash.
 type Values = Record<string, string>;
 
 interface Job {

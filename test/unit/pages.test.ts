@@ -188,7 +188,7 @@ describe("blocks of the docs", async () => {
       const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
       expect(answer.ok, await answer.text()).toBe(true);
     }
-    // As if changed by hand: with a different key, it would be somebody else's webhook.
+    // The URL changed by hand, but the key did not: a different key would mean somebody else's webhook.
     expect(acme.registration).toMatchObject({
       webhook_url: expect.stringContaining("changed-by-hand") as string,
       webhook_verification_key: "our-key",

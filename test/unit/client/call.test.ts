@@ -82,7 +82,7 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) =>
   });
 });
 
-test("calls to one origin run concurrently; only the engine's --parallel limits them", async () => {
+test("calls to one origin run concurrently, and only the engine's --parallel limits their number", async () => {
   const waiting: (() => void)[] = [];
   const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
   const calls = Array.from({ length: 64 }, (_, n) => createTestClient(`${url}/w${n}`).getWebhook());

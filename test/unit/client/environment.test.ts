@@ -31,7 +31,7 @@ test.each<[string, RegExp, () => Promise<string>]>([
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
     async () => `http://127.0.0.1:${await freePort()}`,
   ],
-])("an error blames the proxy that %s, not the target", async (_, named, start) => {
+])("an error blames the proxy, not the target: a proxy that %s", async (_, named, start) => {
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";

@@ -31,8 +31,8 @@ const BUTTON = {
 };
 
 /**
- * A call of each client to an address with a query, the hints of its errors, and the secrets that no error
- * may contain.
+ * For each client: a call to an address with a query, the hints of the call's errors, and the secrets that no
+ * error may contain.
  */
 const CLIENTS = [
   {
@@ -106,7 +106,7 @@ describe("an HTTP 200 response", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("with the body %s is the error %s, without the API key", async (body, code, text) => {
+  ])("with the body %s causes the error %s, which does not contain the API key", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
@@ -133,7 +133,7 @@ function writeWithoutEnd(response: ServerResponse): void {
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
-test("a 2xx that rejects a message is not retried", async () => {
+test("a message is not retried if the body of a 2xx rejects it", async () => {
   const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
   const error = await failureOf(createTestMessageClient(url).send(textOf(7, "hello there")));
   expect(error).toMatchObject({ code: "rejected", httpStatus: 200, attempts: 1, hints: [] });
@@ -201,7 +201,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
   });
 });
 
-/** The whole request, as received. */
+/** Returns a request's path, key and body as received. */
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
 describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secrets }) => {

@@ -55,7 +55,7 @@ test.each<[string, number, string, unknown]>([
   ["text", 202, "error", "error"],
   ["nothing", 204, "", undefined],
   ["nothing with 200", 200, "", undefined],
-  ["no body if it exceeds the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
+  ["undefined if the body exceeds the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
 ])("a receipt contains %s", async (_, status, answer, body) => {
   const { url, requests } = await startTaking(status, answer);
   const receipt = await createTestMessageClient(url).sendText({ ...TO, text: "hi" });

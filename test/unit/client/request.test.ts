@@ -30,7 +30,7 @@ const webhook = {
 const startOk = () => startServer((_, response) => answerOk(response));
 
 describe("a request", () => {
-  test("has exactly its operation's fields as a JSON body, and asks for a JSON response", async () => {
+  test("contains exactly the fields of its operation as a JSON body, and asks for a JSON response", async () => {
     const { url, requests } = await startOk();
     const client = createTestClient(`${url}/acme/apichat`);
     await client.getWebhook();
@@ -67,7 +67,7 @@ describe("a request", () => {
   test.each([
     ["an invalid webhook URL", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
     ["an empty verification key", { ...webhook, webhookVerificationKey: "" }],
-  ])("is not sent with %s: invalid_config", async (_, set) => {
+  ])("with %s fails with invalid_config and is not sent", async (_, set) => {
     const { url, requests } = await startOk();
     const error = await failureOf(createTestClient(url).setWebhook(set));
     expect(error).toMatchObject({ code: "invalid_config", operation: "set-webhook", attempts: 0 });
@@ -148,7 +148,7 @@ describe("flowApiKeyAs", () => {
     }
   });
 
-  test("body sends a key that is invalid in a header, and no error shows it", async () => {
+  test("body can send a key that would be invalid in a header, and no error shows the key", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );

@@ -79,7 +79,7 @@ const NOT_TAKEN: Way[] = [
     },
   ]),
   [
-    "TLS that breaks off during the handshake",
+    "a connection that breaks off during the TLS handshake",
     async () => {
       const { url } = await startTcpServer((socket) => socket.once("data", () => socket.resetAndDestroy()));
       return { url: url.replace("http:", "https:") };
@@ -162,7 +162,7 @@ describe.each(CALLS)("%s", (operation, call) => {
 describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
-    ["if missing, is replaced by the back-off, which delays", {}, 125],
+    ["if missing, is replaced by a back-off that delays", {}, 125],
   ])("%s all calls of both clients to the origin that sent a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));

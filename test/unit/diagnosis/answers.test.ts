@@ -95,7 +95,7 @@ test("the reason for a redirect names its target, without the values of the quer
   expect(hint).toContain("register the final URL");
 });
 
-test("a page that has a title is quoted by it, not by its beginning", async () => {
+test("the reason quotes the title of a page that has one, not the beginning of the page", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );
@@ -170,7 +170,7 @@ test.each<
     ],
   ),
   [
-    "a challenge that is rejected as a form, as by FastAPI without python-multipart",
+    "a challenge that is rejected if sent as a form, as FastAPI does without python-multipart",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
     ["only_as_json"],
     /HTTP 500.*pip install python-multipart/,

@@ -11,7 +11,7 @@ const verificationKey = "the-key-of-this-endpoint";
 const earlierKey = "the-key-that-it-had-before";
 const ACCEPTED = [verificationKey, earlierKey];
 
-/** The steps in which an endpoint handles a request. Each broken endpoint gets one of them wrong. */
+/** The steps in which an endpoint handles a request. Each broken endpoint makes a mistake in one step. */
 interface Steps {
   parameters: (request: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;

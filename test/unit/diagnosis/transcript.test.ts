@@ -48,7 +48,7 @@ describe("a transcript", () => {
     expect(diagnosis.reason).toContain("[redacted]");
   });
 
-  test("shows no part of a secret that the end of the quote cuts off", async () => {
+  test("shows no part of a secret, even if the end of the quote cuts the secret off", async () => {
     const key = "k".repeat(100) + "0123456789".repeat(10);
     const { url } = await startServer(respond(500, key.repeat(100)));
     const { transcript } = await diagnose(url, { verificationKey: key });

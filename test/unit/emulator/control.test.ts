@@ -160,7 +160,7 @@ describe("secrets", () => {
   ])("are masked in %s, and shown only on request", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
-    // This call fails, because the endpoint echoes the whole handshake instead of only its challenge.
+    // This call fails, because the endpoint echoes the whole handshake and not only the challenge.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
     const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));

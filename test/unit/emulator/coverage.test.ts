@@ -29,8 +29,8 @@ const covered = coverage.flatMap(({ what, schemas = [] }) =>
 const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
 /**
- * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`, but not the
- * entries of a list as such.
+ * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`. The entries
+ * of a list are not fields themselves.
  */
 function listFields(): string[] {
   const paths = [...jsonSchemas.keys()].flatMap((file) =>

@@ -21,7 +21,7 @@ import {
 
 const message = outbound("Olá, é você? 👋", 42);
 
-test("a delivery is a POST to the registered URL, with the specified headers and its signature", async () => {
+test("a delivery is a POST to the registered URL, with the specified headers and a valid signature", async () => {
   const { acme, endpoint, deliveries } = await startScene();
   const record = await acme.deliver(message);
   const [delivery] = deliveries();

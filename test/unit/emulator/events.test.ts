@@ -6,7 +6,7 @@ import { apiKey, outbound, set, startAcme, startEndpoint, startScene, verificati
 
 const reply = outbound("Olá", 42);
 
-/** Opens the live stream; collects its text and how it ended. */
+/** Opens the live stream, and records the stream's text and how it ended. */
 async function openStream({ url }: Emulator, query = "") {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());

@@ -48,7 +48,7 @@ test.each<[string, Respond, RegExp]>([
   ["a closed connection", (_, response) => response.socket?.destroy(), /no response/],
   ["silence", () => undefined, /within 100 ms/],
   ["half a response", (_, response) => response.write("half an answer"), /within 100 ms/],
-])("a handshake that fails because of %s causes a 422", async (_what, respond, reason) => {
+])("set-webhook gets a 422 if the handshake fails because of %s", async (_what, respond, reason) => {
   const waits = reason.source.includes("within");
   const { acme } = await startAcme(waits ? { handshake: { timeoutMs: 100 } } : {});
   const { url, received } = await startEndpoint(respond);

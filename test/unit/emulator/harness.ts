@@ -88,7 +88,7 @@ export type Scene = Awaited<ReturnType<typeof startScene>>;
 /** The query of a scene's webhook URL contains a secret. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/** Starts a registered workspace and an endpoint that responds to deliveries as given; by default it accepts them. */
+/** Starts a registered workspace and an endpoint that uses `respond` for deliveries, which it accepts by default. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),
@@ -100,7 +100,7 @@ export async function startScene(
   await set(acme, `${endpoint.url}?secret=${QUERY_VALUE}`);
   /** The requests to the webhook URL, except handshakes. */
   const deliveries = (): Received[] => endpoint.received.filter(isDelivery);
-  /** The texts of these deliveries. */
+  /** The texts of the deliveries. */
   const texts = (): string[] => deliveries().map(({ body }) => (JSON.parse(body) as { text: string }).text);
   return { emulator, acme, endpoint, deliveries, texts };
 }
@@ -185,7 +185,7 @@ export async function say(acme: Workspace, content: string, conversation = 1): P
   expect(await acme.send(inbound(content, conversation))).toMatchObject({ status: 200 });
 }
 
-/** A contact's message for the press of a button. */
+/** The message that a contact sends by pressing a button. */
 export const pressed = (title: string, payload: string): InboundMessage => ({
   ...inbound(title),
   event: "message_postback",

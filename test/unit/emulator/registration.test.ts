@@ -73,7 +73,7 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-test("a query in the base URL is part of the address", async () => {
+test("a query in a workspace's base URL is part of its address", async () => {
   const { acme, emulator } = await startAcme({
     workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });

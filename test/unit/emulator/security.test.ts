@@ -30,7 +30,7 @@ describe("a web page from elsewhere", () => {
     ["localhost:PORT", 200],
     ["LOCALHOST:PORT", 200],
     ["[::1]:PORT", 200],
-  ])("using the name %j gets HTTP %i (DNS rebinding)", async (name, status) => {
+  ])("with the host name %j gets HTTP %i (DNS rebinding)", async (name, status) => {
     const { emulator } = await startAcme();
     const headers = { host: name.replace("PORT", new URL(emulator.url).port) };
     const paths = status === 200 ? [health] : [health, page, "/_emulator/nope"];

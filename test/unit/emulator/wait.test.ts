@@ -27,7 +27,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
   });
 
-  test("waits for the first match and its verdict", async () => {
+  test("waits for the first match, and then for the verdict on it", async () => {
     const { emulator, acme } = await startAcme();
     const held = await startHeldEndpoint();
     acme.takeOver({ webhook_url: held.url, webhook_verification_key: verificationKey });

@@ -56,7 +56,7 @@ test("close ends idle connections, waiting calls and handshakes in progress, and
   expect(globex.registration).toBeUndefined();
 });
 
-test("removeWorkspace removes the address and the bot, so the name and bot code can be reused", async () => {
+test("removeWorkspace removes the workspace's address and bot, so its name and bot code can be reused", async () => {
   const { emulator, acme } = await startSilent();
   const { botUrl, botCode } = acme;
   emulator.removeWorkspace("acme");
@@ -70,7 +70,7 @@ test("removeWorkspace removes the address and the bot, so the name and bot code 
 });
 
 describe("change", () => {
-  test("changes any field behind the caller's back, without a handshake", async () => {
+  test("sets any field without a handshake, as if somebody else had changed it", async () => {
     const { emulator, acme } = await startScene();
     const change = {
       webhook_url: "https://other.example/hook",

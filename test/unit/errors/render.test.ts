@@ -67,11 +67,11 @@ describe("the text", () => {
     ["command_line", "Pass it with --api-key-file, or set APICHAT_API_KEY"],
     ["list", "Set apiKey or apiKeyEnv in the list, pass --api-key-file"],
     ["fleet", "Set APICHAT_API_KEY, or apiKey or apiKeyEnv in the list"],
-  ])("names a setting as its audience does: %s", (audience, words) => {
+  ])("names a setting as the audience knows it: %s", (audience, words) => {
     expect(renderFailure({ ...FAILURE, hints: [{ id: "give_api_key" }] }, audience)).toContain(words);
   });
 
-  test("names a field as its audience does", () => {
+  test("names a field as the audience knows it", () => {
     const problem = { field: "webhookUrl", text: "is missing" };
     expect(renderProblem(problem)).toBe("webhookUrl: is missing");
     expect(renderProblem(problem, "list")).toBe("--webhook-url: is missing");

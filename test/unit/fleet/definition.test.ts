@@ -27,7 +27,7 @@ async function problemsOf(definition: unknown): Promise<string[]> {
   return message.split("\n");
 }
 
-test("a fleet's definition gets defaults, and keeps its own values", async () => {
+test("a fleet's definition gets defaults only for values that it omits", async () => {
   const filled = {
     name: "production",
     project: "apichat-fleet",

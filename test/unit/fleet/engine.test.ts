@@ -105,7 +105,7 @@ it.each([
   expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
 });
 
-it("ends the engine if its events cannot be read, and reports that", async () => {
+it("if the engine's events cannot be read, ends the engine and reports the reason", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';
   await standIn(
     `trap 'echo ended >> ${folder}/end; exit 1' INT; echo '${event}'; while :; do sleep 0.1; done`,
@@ -119,7 +119,7 @@ it("ends the engine if its events cannot be read, and reports that", async () =>
 it.each([
   ["one for every 500 workspaces of a new fleet", 501, "test-index", 2],
   ["the number in the backend", 501, "test-2-of-7", 7],
-  ["its own number, not another fleet's", 500, "other-2-of-7", 1],
+  ["its own number, even if another fleet has more stacks", 500, "other-2-of-7", 1],
 ])("chooses the number of stacks: %s", async (_, count, existing, stacks) => {
   await standIn(`echo '[{"name":"org/p/${existing}"}]'`);
   const workspaces = listOf(Array.from({ length: count }, (_one, index) => `w${index}`));

@@ -94,7 +94,7 @@ test.each([
   ["of a check", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
   ["as text if it lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
   ["of the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],
-  ["of the engine if there is no other", [UPDATE_FAILED], "update failed"],
+  ["of the engine if there is no other failure", [UPDATE_FAILED], "update failed"],
 ])("reports the failure %s", (_, events, message) => {
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });

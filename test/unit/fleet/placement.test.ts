@@ -20,7 +20,7 @@ test.each([
 test("30 stacks are filled evenly, and a 31st stack moves only the workspaces that it receives", () => {
   const sizes = [...Map.groupBy(NAMES, (name) => stackOf(name, 30)).values()].map(({ length }) => length);
   expect(sizes).toHaveLength(30);
-  // 100 each, plus or minus a third.
+  // Each stack has 100 workspaces, plus or minus a third.
   expect(sizes.filter((size) => size < 67 || size > 133)).toEqual([]);
   const moved = NAMES.filter((name) => stackOf(name, 30) !== stackOf(name, 31));
   expect(new Set(moved.map((name) => stackOf(name, 31)))).toEqual(new Set([30]));

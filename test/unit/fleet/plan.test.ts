@@ -41,7 +41,7 @@ describe("a plan, on a fake engine", () => {
     expect([engine.backend, engine.indexes]).toEqual(written);
   });
 
-  it("rejects more removals than an up allows, counting workspaces that are only in a stack", async () => {
+  it("rejects more removals than an up allows; workspaces that are only in a stack count as removals", async () => {
     const before = await openDeployed();
     before.engine.indexes.splice(0);
     const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
@@ -82,7 +82,7 @@ describe("a plan, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops after too many rejected keys, and queries nothing if it was interrupted before", async () => {
+  it("stops after too many rejected keys, and queries nothing if it is interrupted before it starts", async () => {
     const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
     const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });

@@ -37,7 +37,7 @@ After fixing this, continue with: node fleet.ts up
 `);
   });
 
-  test("has one row for each problem with an argument, and names the workspaces that have it", () => {
+  test("has one row for each problem with an argument, and lists the affected workspaces in that row", () => {
     const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
       const problems = [{ field: "apiKey", text }];
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();

@@ -44,7 +44,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const interrupt = new AbortController();
     let ended = 0;
     const onEvent = ({ type }: FleetEvent): void => {
-      // The first two are the up of the first wave, and its verification.
+      // The first two stacks that end belong to the up of the first wave and to its verification.
       if (type === "stack-ended" && (ended += 1) === 2) interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });

@@ -40,7 +40,7 @@ it("a run processes as many stacks at once as allowed, and divides the calls amo
   expect(shares).toEqual([3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2]);
 });
 
-it("a run counts failures while stacks run, and at the limit ends them and starts no more", async () => {
+it("a run counts failures while stacks run, and at the limit ends these stacks and starts no more", async () => {
   const fleet = await openTestFleet();
   const { scripts } = fleet.engine;
   scripts.set(stackAt(0), untilStopped);

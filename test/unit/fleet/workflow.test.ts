@@ -71,7 +71,7 @@ const recordCalls = (issue: string): Promise<void> =>
 it.each([
   ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
   ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
-])("a shard's step passes on %s, and the rotation as one argument", async (COMMAND, ROTATION, words) => {
+])("a shard passes on the command %s, and the rotation as one word", async (COMMAND, ROTATION, words) => {
   await standIn("node", `printf '%s\\n' "$@" > words`);
   expect(await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" })).toMatchObject({ exitCode: 0 });
   const rest = ["--shard", "1/4", "--markdown-file", join(folder, ".summary")];

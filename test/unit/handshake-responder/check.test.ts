@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("survives renaming the resource (with an alias) or the stack, unless the program had set it", async () => {
+  test("stays the same if the stack or the resource (with an alias) is renamed, unless it had been set", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -167,7 +167,7 @@ describe("derived keys", () => {
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("suffice without other keys, and depend on the workspace's subject", async () => {
+  test("make other keys unnecessary, and depend on the workspace's subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });

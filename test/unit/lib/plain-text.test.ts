@@ -3,7 +3,7 @@ import { toJsonLine, toPlainText, toShortText } from "../../../provider/lib/plai
 
 const HOSTILE = "a\u001b[31m\u009b2J\r\n\u2028\u202etxt.exe\ud800";
 
-test("an untrusted text stays unchanged in any language", () => {
+test("an untrusted text stays unchanged, whatever its language", () => {
   expect(toPlainText("Olá, 你好, שלום 👩‍👩‍👧")).toBe("Olá, 你好, שלום 👩‍👩‍👧");
 });
 

@@ -24,7 +24,7 @@ const ARGS = {
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
 test("all problems are reported at once, without secret values, and without values misplaced as names", async () => {
-  /** As if a colon were missing. */
+  /** A value in the place of a name, as if a colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
     baseUrl: secret(API_KEY),
@@ -75,7 +75,7 @@ test("the stored inputs keep the program's secret marks, and a URL with a query 
   expect(secretsIn(inputs)).toEqual(marked);
 });
 
-test("check rejects resources of the same name and workspace in two components", async () => {
+test("check rejects resources in two components that have the same name and the same workspace", async () => {
   const [one, two] = ["One", "Two"].map((parent) =>
     resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
   );

@@ -15,7 +15,7 @@ async function startRegistered(): Promise<Acme> {
   return started;
 }
 
-test("an import accepts as its ID the base URL, or the bot URL of the configured workspace", async () => {
+test("the ID of an import can be the base URL, or the bot URL of the configured workspace", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
   expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID must be the base URL/s);
