@@ -25,7 +25,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Returns a 422 that names all wrong fields of a body. */
+/** Returns a 422 that names every invalid field of a body. */
 export function rejectFields(fields: FieldErrors): HttpError {
   const problems = Object.entries(fields).flatMap(([field, texts]) =>
     texts.map((text) => (field === "" ? text : `${field}: ${text}`)),

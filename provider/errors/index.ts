@@ -105,7 +105,7 @@ export const renderProblem = ({ field, text }: FieldProblem, audience: Audience 
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**
- * Escapes characters that could control a terminal or end a line, as in `\u001b`. Every untrusted text is
+ * Escapes characters that could control a terminal or end a line: ESC becomes `\u001b`. Every untrusted text is
  * passed through this before it is printed.
  */
 export const toPlainText = (text: string): string =>

@@ -112,7 +112,7 @@ export function configuredPort(dataDir: string): number | undefined {
 
 /**
  * Removes our files, but keeps deliveries that were acknowledged but not forwarded, and the record of their
- * owner. Returns a warning if any are kept. Leaves another responder's folder unchanged, with a warning.
+ * owner. Returns a warning if any deliveries are kept. Leaves another responder's folder unchanged, with a warning.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;

@@ -118,7 +118,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 
 /**
  * Returns the alias of the process for an alias of its component. The engine itself does this only for a new
- * component, and after a failed `up` without the alias, the component is no longer new.
+ * component; once an `up` without the alias has failed, the component is no longer new.
  */
 const toPreviousName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
   pulumi.output(alias).apply((known) => {

@@ -30,7 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/** The engine's limit for the operation (`customTimeouts`) becomes the timeout `limit`, unless that is set. */
+/** Sets the timeout that `limit` names to the engine's time limit (`customTimeouts`), unless the inputs set it. */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

@@ -26,7 +26,7 @@ export interface Program {
   find: (type: string, name: string) => Declared;
 }
 
-/** Runs a cloud's example program on Pulumi's mocks. */
+/** Runs a cloud's example program with Pulumi's mocks. */
 export async function runExample(
   cloud: "aws" | "cloudflare",
   config: Record<string, string>,

@@ -64,7 +64,7 @@ describe("npm start", () => {
     run.kill("SIGINT");
     const { exitCode, all } = await run;
     expect({ exitCode, all }).toMatchObject({ exitCode: 130 });
-    expect(all).toContain("Interrupted; everything that was started has ended.");
+    expect(all).toContain("Interrupted; every process that was started has ended.");
     await expectNothingLeft();
   });
 });

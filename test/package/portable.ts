@@ -152,7 +152,7 @@ function npm(cwd: string, ...args: string[]): Promise<string> {
 async function pulumi(cwd: string, ...args: string[]): Promise<string> {
   return run("pulumi", [...args, "--non-interactive", "--color=never"], cwd).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    throw new Error("there is no pulumi on PATH: install it, see https://www.pulumi.com/docs/install/");
+    throw new Error("pulumi is not on PATH; to install it, see https://www.pulumi.com/docs/install/");
   });
 }
 

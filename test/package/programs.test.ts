@@ -8,7 +8,7 @@ import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 /**
- * A program as users have it, installed with pnpm. `test:portable`, which the workflow of that name runs,
+ * A program as a user would set it up, installed with pnpm. `test:portable`, which the workflow of that name runs,
  * tests programs that are installed with npm.
  */
 const PROGRAM = {

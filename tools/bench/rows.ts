@@ -73,7 +73,7 @@ export function valuesOf([, , value]: Figure, samples: Samples): number[] {
   });
 }
 
-/** Formats a number of this figure, with the unit of its target or as a ratio. */
+/** Formats a value of this row: with its target's unit, or as a ratio if the target has none. */
 export function format([, , , target]: Figure, number: number): string {
   const [, , unit] = target.split(" ");
   return unit === undefined ? number.toFixed(2) : `${number.toFixed(0)} ${unit}`;

@@ -28,7 +28,7 @@ export async function findEngine(): Promise<Engine> {
   const folders = pathFolders();
   const named = process.env.PULUMI_APICHAT_ENGINE;
   const command = named ? resolve(named) : findExecutable("pulumi", folders);
-  if (command === undefined) throw new Error("there is no pulumi on PATH");
+  if (command === undefined) throw new Error("pulumi is not on PATH");
   return inspectEngine(command, "path", [dirname(await realpath(command)), ...folders]);
 }
 

@@ -24,7 +24,7 @@ class Interrupted extends Error {
   readonly exitCode: number;
 
   constructor(signal: keyof typeof constants.signals) {
-    super("Interrupted; everything that was started has ended.");
+    super("Interrupted; every process that was started has ended.");
     this.exitCode = 128 + constants.signals[signal];
   }
 }

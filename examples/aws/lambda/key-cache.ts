@@ -1,6 +1,6 @@
 /** Keys that were read longer ago are read again before use. So a removed key may be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Rejected requests cause at most one read in this time, because anyone can send such requests. */
+/** Rejected requests cause at most one read per interval of this length, because anyone can send them. */
 const MIN_AGE_MS = 1_000;
 
 /** Caches the verification keys of a store between the invocations of one Lambda instance. */

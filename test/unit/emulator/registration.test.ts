@@ -159,7 +159,7 @@ test.each<[Reading<"registrationKey">, string, object, number]>([
   ["body-or-bearer", apiKey, { ChaveApi: "wrong-key" }, 401],
   ["body-and-bearer", apiKey, { ChaveApi }, 200],
   ["body-and-bearer", "wrong-key", { ChaveApi }, 401],
-])("registrationKey %s with the bearer token %j and the body %j gets %i", async (...row) => {
+])("with registrationKey %s, a call with the bearer token %j and the body %j gets %i", async (...row) => {
   const [registrationKey, key, body, status] = row;
   const { acme } = await startAcme({ registrationKey });
   const headers = { authorization: `Bearer ${key}` };

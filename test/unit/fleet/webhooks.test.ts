@@ -55,7 +55,7 @@ test.each([
     },
     /it threw: no such table, asked with \[redacted\]/,
   ],
-])("%s from `webhook` is rejected with the workspace's name", async (_, given, message) => {
+])("%s from `webhook` is rejected, and the error names the workspace", async (_, given, message) => {
   const { code, message: text } = await failureOf(call(given));
   expect(code).toBe("invalid_config");
   expect(text).toMatch(message);

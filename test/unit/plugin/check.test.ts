@@ -64,7 +64,7 @@ test.each([
   expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });
 
-test("the stored inputs keep the program's secret marks, and a URL with a query is marked too", async () => {
+test("inputs that the program marks as secret stay secret when stored, and so does a URL with a query", async () => {
   const inputs = await webhook.checked({
     ...ARGS,
     baseUrl: `${ARGS.baseUrl}?t=1`,

@@ -35,8 +35,8 @@ test("a weak key causes a warning that does not show the key", async () => {
 
 test.each<[string, Args, Args, Args]>([
   ["known if a live key is adopted", {}, { initial: LIVE_KEY }, { current: LIVE_KEY, keys: [LIVE_KEY] }],
-  ["unknown if the live key is not known yet", {}, { initial: UNKNOWN }, {}],
-  ["unknown if they exist and may have rotated", { name: "acme", initial: "1" }, { initial: LIVE_KEY }, {}],
+  ["unknown while the live key is unknown", {}, { initial: UNKNOWN }, {}],
+  ["unknown when an update may rotate them", { name: "acme", initial: "1" }, { initial: LIVE_KEY }, {}],
 ])("in a preview, keys are %s", async (_, olds, args, foreseen) => {
   const given = { ...args, current: args["initial"], keys: [args["initial"]] };
   expect(await checked(given, olds)).toEqual({ name: "acme", ...args, ...foreseen });

@@ -15,7 +15,7 @@ export type Args = Record<string, unknown>;
 export const LIVE_KEY = 'vk/live+test=&<secret>"ü"-0123456789';
 export const OTHER_KEY = 'vk/other+test=&<secret>"ü"-0123456789';
 
-/** Returns the inputs as check returns them. Throws if check rejects them. */
+/** Returns the inputs that check returns. Throws if check rejects them. */
 export async function checked(args: Args, olds: Args = {}): Promise<VerificationKeyInputs> {
   const { inputs, failures } = await VerificationKey.check(olds, { name: "acme", ...args });
   if (failures.length > 0) throw new Error(JSON.stringify(failures));

@@ -139,7 +139,7 @@ describe("waiting", () => {
 
   test.each<[string, () => Promise<string>, number]>([
     ["at the deadline", async () => (await startServer(respond(503))).url, 600],
-    ["after ten seconds for a closed local port", startNobody, 10],
+    ["after ten seconds if the URL is a closed local port", startNobody, 10],
   ])("ends %s, and the error contains the number of rounds", async (_, start, seconds) => {
     const url = await start();
     const begun = performance.now();

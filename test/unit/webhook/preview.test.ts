@@ -109,7 +109,7 @@ const previewUpdate = async (
   return (await foresee.previewUpdate(state, inputs, { run: currentRun() }))?.text;
 };
 
-test("the preview of an update reports nothing if the update may write", async () => {
+test("the preview of an update reports nothing if the update would be allowed to write", async () => {
   const created = await startCreated();
   expect(await previewUpdate(created, { webhookUrl: `${created.args.webhookUrl}/moved` })).toBeUndefined();
   expect(created.actions()).toEqual(GET);
