@@ -41,7 +41,7 @@ export interface CheckEndpointOptions {
 /**
  * Sends every handshake and delivery of `schema/vectors.json` to an endpoint, one after another, and reports
  * how it handled each: see docs/guide/endpoint.md. The endpoint treats valid deliveries as messages of contact 7
- * in conversation 1. The specification shows no response to a delivery (section 6.2): any 2xx
+ * in conversation 1. The specification does not define the response to a delivery (section 6.2), so any 2xx
  * counts as accepted, any 4xx as rejected. A response after five seconds or more is wrong.
  */
 export async function checkEndpoint(options: CheckEndpointOptions): Promise<EndpointCheck[]> {

@@ -116,7 +116,7 @@ export class Engine {
     return withProgram(this.#fleet, toYaml(webhooks, rotation), async (folder) => {
       if (action === "preview") return run("--cwd", folder);
       const end = await this.#marked(stack.name, () => run("--cwd", folder));
-      // Without checkpoints, a killed run has written nothing.
+      // An earlier run that was killed leaves pending creates only if it wrote checkpoints.
       if (end.code === 0 && !skips) await this.#forgetPending(stack.name);
       return end;
     });

@@ -17,7 +17,7 @@ export interface ResourceCall extends OperationContext {
   secretBaseUrl: unknown;
 }
 
-/** Inputs and state include the resource's name, which the server adds and removes. */
+/** The server adds the resource's name to inputs and state before each call, and removes it from the result. */
 export interface PluginResource {
   /** The same as the dynamic provider's. */
   properties: ResourceSpec;

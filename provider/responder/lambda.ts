@@ -67,7 +67,7 @@ export interface LambdaHttpResult {
 export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
 
 /**
- * Converts a responder to a handler for AWS Lambda. The handler accepts events of API Gateway (REST and HTTP APIs),
+ * Converts a responder into a handler for AWS Lambda. The handler accepts events of API Gateway (REST and HTTP APIs),
  * function URLs and Application Load Balancers. It rejects with a TypeError for any other event.
  *
  * The responder gets the path of the webhook URL, as sent by the sender, with the stage of API Gateway if the URL

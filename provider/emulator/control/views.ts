@@ -143,7 +143,7 @@ const maskNamed = (text: string): string =>
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
     .replace(SECRET_PART, `$1${MASK}`)
-    // Hide only what follows the question mark, because the text is still escaped.
+    // The URL is still JSON-escaped, so it cannot be parsed: hide the values after the question mark.
     .replace(
       URL_FIELD,
       (_, name: string, colon: string, url: string) =>

@@ -1,6 +1,6 @@
 import { pause } from "../service/outgoing.js";
 
-/** How the turn of a delivery ends: the delivery is done, or must follow the next one. */
+/** How a delivery's turn ends: it is done, or it must wait until after the next one. */
 export type TurnEnd = "done" | "after-next";
 
 interface Turn {

@@ -97,9 +97,9 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Forwards these workspaces from now on. Deliveries stored earlier start to age when their workspace first
-   * appears here; workspaces left out are forgotten. Ends the pauses of the workspaces whose target has
-   * changed. Until all this is committed, no delivery of a new workspace is due.
+   * Forwards the deliveries of these workspaces from now on. Deliveries stored earlier start to age when their
+   * workspace first appears here; workspaces left out are forgotten. Ends the pauses of the workspaces whose
+   * target has changed. Until all this is committed, no delivery of a new workspace is due.
    */
   forward(workspaces: readonly string[], moved: readonly string[]): void {
     const { forget, noteForwarded, listWaiting } = this.#statements;

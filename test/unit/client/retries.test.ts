@@ -103,7 +103,7 @@ const LOST: Way[] = [
 describe.each(CALLS)("a failed %s", (operation, call) => {
   const isMessage = operation === "message";
 
-  test.each(NOT_TAKEN)("is retried within the time limit after %s", async (_, start) => {
+  test.each(NOT_TAKEN)("is retried after %s, within the time limit", async (_, start) => {
     const { url, dispatcher } = await start();
     const error = await failureOf(call(url, { dispatcher }));
     expect(error).toMatchObject({ code: "unavailable", attempts: pauses.length + 1 });

@@ -101,7 +101,7 @@ export function accepting(given: Partial<AcceptedDelivery> = {}): Call {
   return ["accept", { ...delivery, conversation, headers: JSON.stringify(headers) }, 0];
 }
 
-/** Accepts one delivery after the other, and returns them. */
+/** Accepts the deliveries one after another, and returns them. */
 export async function acceptAll(
   spool: Spool,
   given: Partial<AcceptedDelivery>[],

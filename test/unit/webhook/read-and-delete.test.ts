@@ -84,7 +84,7 @@ describe("read", () => {
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
-  test("names the command that forgets a deleted workspace, as delete does", async () => {
+  test("like delete, reports the command that removes a deleted workspace from the state", async () => {
     const { state, emulator } = await startCreated();
     emulator.removeWorkspace("acme");
     for (const call of [read, remove]) {
