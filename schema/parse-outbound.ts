@@ -58,10 +58,10 @@ const discriminators = z.object({ type: z.string(), content_type: z.string().nul
 
 /**
  * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4). Accepts IDs as strings or numbers,
- * and optional fields that are missing, null or empty, and converts them to the specified form in `message`. If anything
- * else deviates from the specification, such as a new `type` or a wrong field, the kind is `unknown`. Drops additional
- * fields; `raw` contains everything as received. A `conv_id` beyond the safe integers becomes a bigint. Check the
- * signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
+ * and optional fields that are missing, null or empty, and converts them to the specified form in `message`. If
+ * anything else deviates from the specification, such as a new `type` or a wrong field, the kind is `unknown`. Drops
+ * additional fields; `raw` contains everything as received. A `conv_id` beyond the safe integers becomes a bigint.
+ * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} if the body is not JSON in UTF-8.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);

@@ -155,8 +155,8 @@ const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as printed by the stacks command")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For use with Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi itself. The project does what up
-does for this stack, but does not write the index stack. The files contain secrets, and only you can read
+      about: `For use with Pulumi Deployments, the Pulumi Kubernetes Operator, or pulumi itself. The project does what
+up does for this stack, but does not write the index stack. The files contain secrets, and only you can read
 them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
       work: async ({ fleet }, { stack, folder }) => {
