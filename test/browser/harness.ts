@@ -105,9 +105,10 @@ export async function begin(page: Page, { id = "5511999990001", name = "Maria So
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Sends a text as the contact. */
+/** Writes and sends a text. Waits for the previous send first, because the form ignores submits until it ends. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("content").fill(text);
+  await page.locator("#composer[aria-busy=true]").waitFor({ state: "detached" });
   await page.getByTestId("send").click();
 }
 
