@@ -156,7 +156,7 @@ const MAX_REJECTED_ATTEMPTS = 5;
 /** Statuses that reject the address or the format of a request: a retry does not help. */
 const LASTING_REJECTIONS = new Set([404, 405, 410, 413, 415]);
 
-/** Whether the service may accept the request later, because it may not be able to reach the endpoint yet. */
+/** Whether a retry may succeed: the service may have rejected the request because the endpoint is not up yet. */
 export const isRetryableRejection = ({
   code,
   httpStatus,

@@ -51,7 +51,7 @@ export function createLog(sink: LogSink): Log {
   };
 }
 
-/** The message of an error that this package, SQLite or the file system throws; none of these quotes a key. */
+/** The message of an error from this package, SQLite or the file system; such messages never contain a key. */
 export const messageOfError = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 

@@ -69,7 +69,7 @@ test("a responder started on a full volume responds with 503 and forwards kept d
   expect(await freeBytesOf(volume)).toBe(0);
   const { origin } = await startResponder(home);
   expect([await deliver(origin, 0), await readinessOf(origin)]).toEqual([503, 503]);
-  // The responder is still healthy, because a restart would not free space.
+  // /healthz still reports 200: a failure would cause a restart, which would not free space.
   expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);

@@ -78,7 +78,7 @@ export async function writePapers(
   await writeFile(join(folder, BILL), billOf(name, packageJson.version, packages.map(componentOf)));
 }
 
-/** Returns a CycloneDX bill of materials with each package once. Scanners need it to know what a bundle contains. */
+/** Returns a CycloneDX bill of materials with each package once. Scanners use it to find out what a bundle contains. */
 export function billOf(name: string, version: string, packages: readonly BillComponent[]): string {
   const components = [...new Map(packages.map((one) => [one["bom-ref"], one])).values()];
   const component = { type: "application", "bom-ref": `${name}@${version}`, name, version };

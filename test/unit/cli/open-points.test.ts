@@ -23,7 +23,7 @@ function settingAt(path: string, options: unknown): string {
 }
 
 describe("the command line's switches", () => {
-  test.each(points)("let users choose every value of %s, which the emulator accepts", (path, point) => {
+  test.each(points)("let users choose every value of %s, and the emulator accepts each", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];
     for (const value of chosen) {
       const picked = parse(flagOf(path), ...(isFlag(point) ? [] : [value]));
