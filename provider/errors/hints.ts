@@ -116,7 +116,7 @@ const HINTS = {
   run_again: { program: "Run pulumi up again", command_line: "Run it again" },
   read_bot_url: {
     program: "botUrl may be outdated: read it again with getWebhook",
-    command_line: () => `--bot-url may be outdated: ${commandLine()} webhook get shows it`,
+    command_line: () => `--bot-url may be outdated: ${commandLine()} webhook get shows the current one`,
   },
   message_not_sent: "The message was not sent",
   message_may_be_taken:

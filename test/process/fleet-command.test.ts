@@ -98,9 +98,9 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test.each<[string, Reports, number, RegExp]>([
-    ["without changes runs nothing", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
+    ["runs nothing if there are no changes", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
-      "after a failed plan changes nothing",
+      "changes nothing if its plan fails",
       { plan: { outcome: "failed" } },
       1,
       /error: the plan failed, .* --skip-plan/,

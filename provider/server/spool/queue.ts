@@ -79,8 +79,8 @@ export class SpoolQueue extends SpoolFile {
   }
 
   /**
-   * Neither the delivery nor those behind it are due until the pause is over; the last attempt is made when the
-   * delivery's maximum age is reached. Returns true after the last attempt: the delivery is now a dead letter.
+   * Delays the delivery, and those behind it, by the attempt's pause, but only until it reaches its maximum age:
+   * then it is tried one last time. Returns true after that attempt: the delivery is now a dead letter.
    */
   fail(position: number, attempt: FailedAttempt, timedOut = false): boolean {
     const { reschedule, bury } = this.#statements;

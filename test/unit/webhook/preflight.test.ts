@@ -120,7 +120,7 @@ describe("waiting", () => {
     ["a wrong challenge", respond(200, "wrong")],
     ["a redirect", respond(302, "", { location: "https://other.example/" })],
     ["400", respond(400)],
-    ["one encoding that is permanently wrong", answerAs("json", respond(200, "wrong"))],
+    ["a wrong challenge in one encoding and 503 in the others", answerAs("json", respond(200, "wrong"))],
   ])("is skipped for %s", async (_, answer) => {
     const { url, requests } = await startServer(answer);
     await failureOf(run(url, inAMinute()));
