@@ -18,10 +18,10 @@ const ROOMS: Record<string, number> = {
   "provider/index.ts": 31,
   "provider/dynamic.ts": 46,
   "provider/plugin/": 857,
-  "provider/errors/": 524,
+  "provider/errors/": 525,
   "provider/lib/": 1422,
   "provider/pulumi/": 449,
-  "provider/registration/": 813,
+  "provider/registration/": 814,
   "provider/webhook/": 1460,
   "provider/verification-key/": 380,
   "provider/handshake-responder/": 979,
@@ -36,10 +36,10 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 3617,
   "schema/": 721,
   "tools/": 3997,
-  "test/": 26_982,
+  "test/": 26_983,
 };
 /** The budget of everything that is published. */
-const PROVIDER_AND_SCHEMA = 25_498;
+const PROVIDER_AND_SCHEMA = 25_500;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

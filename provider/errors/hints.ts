@@ -141,6 +141,7 @@ const HINTS = {
     command_line: "",
   },
   refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
+  refresh_owner: "If a stack owns the webhook that was registered before, run pulumi refresh, then pulumi up",
   other_workspace:
     "If the API key or base URL is wrong, set the right one; to move to another workspace, " +
     "use a new resource name or " +

@@ -5,7 +5,7 @@ import { sleep } from "../lib/abort.js";
 import { printIfSlow } from "../lib/progress.js";
 import { backOffMs } from "../lib/retry.js";
 import { formatUrl, isSameUrl } from "../lib/url.js";
-import { restore, type SetRequest, type SetResult, withRunAgain, withSentence } from "./settle.js";
+import { restore, type SetRequest, type SetResult, withRunAgain } from "./settle.js";
 import { VERIFIED, type WantedWebhook, readySecondsOf, showsWanted } from "./wanted.js";
 
 /** Remembers, for each origin, whether get-webhook returns the same as set-webhook. */
@@ -67,10 +67,10 @@ export async function confirmUntilVerified(
     `the service set the webhook, but its status is "${shown?.status}", not "${VERIFIED}", after ` +
     `${readySecondsOf(wanted)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
-  const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
-  const { isRestored, sentence } = await restore(options, shown);
-  if (isRestored) throw withSentence(failure, sentence);
-  return { failure: withSentence(failure, sentence), standing: shown };
+  const late = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
+  const { isRestored, failure } = await restore(options, shown, late);
+  if (isRestored) throw failure;
+  return { failure, standing: shown };
 }
 
 function requireWanted(

@@ -47,20 +47,21 @@ export async function settle(options: SetRequest, error: ApiChatError): Promise<
     return { failure: withSentence(failure, `What is registered now is not known: ${reason}`) };
   }
   if (isAmbiguous && now && showsEffect(now, options)) return { registration: now };
-  const { isRestored, sentence } = await restore(options, now);
-  const settled = withSentence(failure, sentence);
+  const { isRestored, failure: settled } = await restore(options, now, failure);
   if (isAmbiguous) return { failure: settled };
   const isLeftBehind = !isRestored && now && showsWanted(now, wanted) && !isDeepStrictEqual(now, seen);
   if (!isLeftBehind) throw settled;
   return { failure: settled, standing: now };
 }
 
-export const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
+const withSentence = (failure: ApiChatError, sentence: string): ApiChatError =>
   failure.with({ summary: `${failure.summary}. ${sentence}` });
 
 /** Adds the hint to run again, unless the code that aborted the operation has already added it. */
-export const withRunAgain = (failure: ApiChatError): ApiChatError =>
-  failure.with({ hints: [...failure.hints.filter(({ id }) => id !== "run_again"), { id: "run_again" }] });
+export const withRunAgain = (failure: ApiChatError): ApiChatError => withHint(failure, "run_again");
+
+const withHint = (failure: ApiChatError, id: "run_again" | "refresh_owner"): ApiChatError =>
+  failure.with({ hints: [...failure.hints.filter((hint) => hint.id !== id), { id }] });
 
 function describeRejection(
   error: ApiChatError,
@@ -86,16 +87,17 @@ function showsEffect(now: Registration, { wanted, seen, ours }: SetRequest): boo
 export async function restore(
   { client, wanted, seen, ours }: SetRequest,
   now: Registration | undefined,
-): Promise<{ isRestored: boolean; sentence: string }> {
-  const stays = { isRestored: false, sentence: `Registered now: ${describe(now)}` };
+  failure: ApiChatError,
+): Promise<{ isRestored: boolean; failure: ApiChatError }> {
+  const stays = withSentence(failure, `Registered now: ${describe(now)}`);
   const isLost = !isDeepStrictEqual(now, seen) && (now === undefined || hasWantedUrl(now, wanted));
-  if (!isLost || seen?.status !== VERIFIED) return stays;
+  if (!isLost || seen?.status !== VERIFIED) return { isRestored: false, failure: stays };
   const { webhookUrl, webhookVerificationKey } = toRestorable(seen, ours);
   let reason = "its key is not known";
   if (webhookVerificationKey !== undefined) {
     try {
       const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
-      return { isRestored: true, sentence: `Restored: ${describe(restored)}` };
+      return { isRestored: true, failure: withSentence(failure, `Restored: ${describe(restored)}`) };
     } catch (error) {
       if (!(error instanceof ApiChatError)) throw error;
       reason = error.summary;
@@ -103,8 +105,7 @@ export async function restore(
   }
   const lost = `${formatUrl(webhookUrl)} was registered before and could not be restored: ${reason}`;
   // A stack's state still shows the webhook as registered, so an up alone may change nothing.
-  const advice = "If a stack owns it, run pulumi refresh, then pulumi up";
-  return { ...stays, sentence: `${stays.sentence}. ${lost}. ${advice}` };
+  return { isRestored: false, failure: withHint(withSentence(stays, lost), "refresh_owner") };
 }
 
 const describe = (seen: Registration | undefined): string =>

@@ -245,7 +245,7 @@ function learn(world: World, seen: Seen): void {
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
   // The previous webhook could not be restored, or the response that would confirm it was lost.
   const isLeftToRefresh = failures.some(({ error }) =>
-    textsOf(error).some((text) => text.endsWith("run pulumi refresh, then pulumi up")),
+    textsOf(error).some((text) => text.includes("run pulumi refresh, then pulumi up")),
   );
   known.isUnrecorded ||=
     killed !== undefined ||

@@ -98,7 +98,7 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test.each<[string, Reports, number, RegExp]>([
-    ["runs nothing if there are no changes", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
+    ["runs nothing without changes", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "changes nothing if its plan fails",
       { plan: { outcome: "failed" } },
