@@ -74,8 +74,8 @@ type Target = Pick<Stored, "name" | "provider">;
 export interface Failure {
   name: string;
   method: Method;
-  /** The address in the arguments of the call. */
-  baseUrl: unknown;
+  /** The last argument of the call: the resource's inputs or outputs. */
+  props: Values;
   error: unknown;
 }
 
@@ -269,9 +269,7 @@ export class Engine {
   async #check(goal: Goal, old?: Stored): Promise<Values> {
     const { name, args } = goal;
     const { inputs, failures } = await this.#call(goal, "check", old?.inputs ?? {}, { name, ...args });
-    this.#failures.push(
-      ...failures.map((error) => ({ name, method: "check" as const, baseUrl: args["baseUrl"], error })),
-    );
+    this.#failures.push(...failures.map((error) => ({ name, method: "check" as const, props: args, error })));
     if (failures.length > 0) throw new Failed();
     return inputs;
   }
@@ -285,7 +283,7 @@ export class Engine {
       const work = this.#processes.get(target)[method] as (...given: unknown[]) => ReturnType<Provider[M]>;
       return copy(await work(...copy(args)));
     } catch (error) {
-      this.#failures.push({ name: target.name, method, baseUrl: baseUrlOf(args), error });
+      this.#failures.push({ name: target.name, method, props: args.at(-1) as Values, error });
       throw new Failed("", { cause: error });
     }
   }
@@ -299,7 +297,7 @@ export class Engine {
     this.#writes += 1;
     const killAt = this.#kill?.calls === this.#writes ? this.#kill.when : undefined;
     if (killAt === "before" || killAt === "after")
-      this.#killed = { name: target.name, method, baseUrl: baseUrlOf(args) };
+      this.#killed = { name: target.name, method, props: args.at(-1) as Values };
     if (killAt === "before") throw new Killed();
     const written = await this.#call(target, method, ...(args as Parameters<Provider["update"]>)).then(
       (result) => ({ id: "", outs: {}, ...result, hasInitErrors: false }),
@@ -314,8 +312,5 @@ export class Engine {
     return written;
   }
 }
-
-/** Returns the base URL in a call's inputs, which are its last argument. */
-const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];
 
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

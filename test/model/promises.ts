@@ -153,9 +153,8 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
   const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot && isDropped;
   if (usesProgram(failure) || isRenamed) return [given];
-  const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
-  return [recorded, ...fromEnvironment];
+  return [failure.props["apiKey"], ...fromEnvironment];
 }
 
 /** Whether the registration is somebody else's, or the workspace may be a different one. */

@@ -9,7 +9,7 @@ import {
 } from "../../provider/emulator/index.js";
 import { createResponder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
-import { Engine, type Goal, type Outcome, type ProviderName, type Stored } from "./engine.js";
+import { Engine, type Failure, type Goal, type Outcome, type ProviderName, type Stored } from "./engine.js";
 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
@@ -198,8 +198,10 @@ export class World {
     }: { replace?: readonly WorkspaceName[]; refresh?: boolean; checksFirst?: boolean } = {},
   ): Promise<{ seen: Seen[]; printed: string[] }> {
     const before = WORKSPACES.map((workspace) => this.stand(workspace));
-    const isAt = (workspace: WorkspaceName) => (failure: { baseUrl: unknown }) =>
-      this.workspaceAt(failure.baseUrl) === workspace;
+    const isAt =
+      (workspace: WorkspaceName) =>
+      ({ props }: Pick<Failure, "props">) =>
+        this.workspaceAt(props["baseUrl"]) === workspace;
     const requestCount = this.emulator.requests.length;
     const handshakeCounts = WORKSPACES.map((name) => this.emulator.workspace(name).handshakes.length);
     const printed: string[] = [];
