@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
 import { Gone, type Failure, type Stored } from "./engine.js";
@@ -242,6 +243,8 @@ function learn(world: World, seen: Seen): void {
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
   // The webhook was kept for a new resource, which the failed run then did not create.
   const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
+  // A rejected create leaves a webhook that was there before as it was.
+  const wasThere = after.registration && isDeepStrictEqual(seen.before.registration, after.registration);
   // The previous webhook could not be restored, or the response that would confirm it was lost.
   const isLeftToRefresh = failures.some(({ error }) =>
     textsOf(error).some((text) => text.includes("run pulumi refresh, then pulumi up")),
@@ -249,7 +252,7 @@ function learn(world: World, seen: Seen): void {
   known.isUnrecorded ||=
     killed !== undefined ||
     isOrphan ||
-    (hasFailed("create") && isUnknown) ||
+    (hasFailed("create") && (isUnknown || (isLeft && wasThere))) ||
     (isLeftToRefresh && isLost("set-webhook"));
   // An interrupted run removed the webhook of two resources; one of them is still in the state.
   const isRemoved =
