@@ -5,7 +5,7 @@ export const handshakeParameters = z.object({
   /** Always `subscribe`. */
   hub_mode: z.literal("subscribe"),
   /**
-   * The `webhook_verification_key` of the set-webhook in progress. Secret.
+   * The `webhook_verification_key` of the set-webhook call in progress. Secret.
    * @minLength 1
    */
   hub_verify_token: z.string().min(1),

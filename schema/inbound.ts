@@ -111,7 +111,7 @@ export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage,
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: other fields are rejected. */
 export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
-/** The zod schema of each kind of message (section 4.2). Unlike the union's errors, its errors name the wrong field. */
+/** The zod schema of each kind of message (section 4.2). Its errors name the wrong field; the union's do not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,
