@@ -16,13 +16,13 @@ export function emulatorCommand(): Command {
     )
     .option(
       "--bot-port <port>",
-      "port of the bot host, to which messages are sent (default: the one after --port)",
+      "port of the bot host, to which messages are sent (default: the port after --port)",
       parsePort,
     )
     .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")
     .option("--workspace <name...>", 'add workspaces (default: "acme" if the seed has none)')
-    .option("--seed <file>", "file with initial workspaces, flow, faults and open points (YAML or JSON)")
+    .option("--seed <file>", "YAML or JSON file with the initial workspaces, flow, faults and open points")
     .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOW_NAMES))
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "do not print a line for each request and delivery")

@@ -126,7 +126,7 @@ function describeEnd(report: AnyReport, program: string): (string | false)[] {
   const { action, outcome, shard, stoppedBy, skipped, failures } = report;
   const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
   const left = `${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}`;
-  // Finished stacks need no further run; failures must be fixed first.
+  // "Continue", because finished stacks need no further run. Failures must be fixed first.
   const next = failures.length === 0 ? "To continue" : "After fixing this, continue with";
   const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
   const again = shard === undefined ? words : `${words} --shard ${shard}`;
