@@ -15,7 +15,7 @@ function fill(value: unknown, defaults: Fields): unknown {
   return { ...value, ...Object.fromEntries(absent) };
 }
 
-/** Optional fields that only some kinds have. */
+/** The defaults of optional fields that only some kinds have. */
 const OPTIONAL: Partial<Record<OutboundKind, Fields>> = {
   button_template: { text: "", content_attributes: {} },
   generic_template: { text: "", content_attributes: {} },
