@@ -44,7 +44,7 @@ export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
 }
 
-/** A limit, because formatting a bigint of a million digits takes a second. Any integer type has fewer digits. */
+/** Limits the digits, because formatting a bigint of a million digits takes a second. No integer type has as many. */
 const MAX_DIGITS = 100;
 
 /**
