@@ -5,7 +5,7 @@ export const handshakeParameters = z.object({
   /** Always `subscribe`. */
   hub_mode: z.literal("subscribe"),
   /**
-   * The `webhook_verification_key` of the set-webhook in progress. Secret.
+   * The `webhook_verification_key` of the set-webhook call in progress. Secret.
    * @minLength 1
    */
   hub_verify_token: z.string().min(1),
@@ -18,6 +18,6 @@ export const handshakeParameters = z.object({
 
 /**
  * The parameters of the verification handshake (section 6.1). The specification does not say whether they are
- * sent as a form, JSON, a multipart form or a query. The schema drops other parameters.
+ * sent as a form, JSON, a multipart form or a query. Parameters other than these three are dropped.
  */
 export interface HandshakeParameters extends z.infer<typeof handshakeParameters> {}

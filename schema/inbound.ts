@@ -11,9 +11,9 @@ export const sender = z.strictObject({
   id: z.string().min(1),
   /** The contact's display name; may be empty. */
   name: z.string(),
-  /** Sent as an empty string. The specification does not say whether it is required, so it may be left out. */
+  /** Sent as an empty string, or left out: the specification does not say whether the field is required. */
   email: z.literal("").optional(),
-  /** Sent as an empty string. The specification does not say whether it is required, so it may be left out. */
+  /** Sent as an empty string, or left out: the specification does not say whether the field is required. */
   phone_number: z.literal("").optional(),
   /** Always `contact`. */
   type: z.literal("contact"),
@@ -29,7 +29,7 @@ const common = {
   /** The contact that the message comes from. */
   sender: named<Sender>(sender),
   /**
-   * The conversation's number in the external system. IDs beyond the safe integers are rejected.
+   * The conversation's number in the external system. Numbers beyond JavaScript's safe integers are rejected.
    * @TJS-type integer
    * @minimum -9007199254740991
    * @maximum 9007199254740991
@@ -111,7 +111,7 @@ export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage,
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: other fields are rejected. */
 export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
-/** The zod schema of each kind of message (section 4.2). Unlike the union's errors, its errors name the wrong field. */
+/** The zod schema of each kind of message (section 4.2). Its errors name the wrong field; the union's do not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,

@@ -14,7 +14,7 @@ export type InboundKind = (typeof INBOUND_KINDS)[number];
 
 /**
  * Returns the kind of a message from its `event` and attachment alone, even if other fields are wrong.
- * Returns undefined if they do not determine a kind.
+ * Returns undefined if these two do not determine a kind.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
   const { event, attachments } = (message ?? {}) as { event?: unknown; attachments?: unknown };
@@ -44,7 +44,7 @@ export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
 }
 
-/** More digits than any integer type has. Formatting a bigint of a million digits takes a second. */
+/** Limits the digits, because formatting a bigint of a million digits takes a second. No integer type has as many. */
 const MAX_DIGITS = 100;
 
 /**

@@ -9,8 +9,8 @@ export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
 }
 
 /**
- * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number
- * cannot hold all digits of a larger ID, and would thus address a different conversation.
+ * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. As a JavaScript
+ * number, a larger ID would lose digits, and the message would reach a different conversation.
  */
 export const sentConversationId = z.int({
   error: ({ input }) =>
@@ -36,7 +36,7 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   { error: receivedError },
 );
 
-// The JSON Schema is made from the types, which lack these patterns, so each field repeats its pattern in a tag.
+// The JSON Schema is made from the types, which lack these patterns, so each field has a `@pattern` tag.
 
 /** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z

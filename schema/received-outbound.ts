@@ -8,14 +8,14 @@ const isObject = (value: unknown): value is Fields =>
 const isAbsent = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 
-/** Fills in `defaults` for the values that an object lacks. Returns any other value unchanged. */
+/** Fills in `defaults` for the fields that an object lacks. Returns anything but an object unchanged. */
 function fill(value: unknown, defaults: Fields): unknown {
   if (!isObject(value)) return value;
   const absent = Object.entries(defaults).filter(([name]) => isAbsent(value[name]));
   return { ...value, ...Object.fromEntries(absent) };
 }
 
-/** Optional fields that only some kinds have. */
+/** The defaults of optional fields that only some kinds have. */
 const OPTIONAL: Partial<Record<OutboundKind, Fields>> = {
   button_template: { text: "", content_attributes: {} },
   generic_template: { text: "", content_attributes: {} },
@@ -35,7 +35,7 @@ function fillLists(value: unknown): unknown {
   };
 }
 
-/** Limits the number of digits, because BigInt is slow with very many. No ID has more than 40. */
+/** Limits the number of digits, because BigInt is slow with very many. No real ID has more than 40. */
 const INTEGER = /^-?\d{1,40}$/;
 
 function toConversationId(id: unknown): unknown {

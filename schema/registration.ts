@@ -77,7 +77,7 @@ const answeredData = z
   .optional();
 
 /**
- * The zod schema for {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification
+ * The zod schema for {@link RegistrationEnvelope}. Pass the `data` to {@link readRegistration}. The specification
  * does not show the shape of an error; to check only `status`, use `registrationEnvelope.pick({ status: true })`.
  */
 export const registrationEnvelope = z.object({

@@ -20,7 +20,7 @@ export interface Permission {
 
 const LOG_RETENTION_DAYS = 30;
 
-/** A Lambda function with its own role and log. It is created after the permissions of its role. */
+/** A Lambda function with its own role and log. It is created once its role has its permissions. */
 export function createFunction(name: string, args: FunctionArgs): lambda.Function {
   const log = new cloudwatch.LogGroup(name, { retentionInDays: LOG_RETENTION_DAYS });
   const role = new iam.Role(name, {

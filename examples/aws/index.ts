@@ -8,13 +8,13 @@ import { QUEUE_MESSAGE_BYTES } from "./lambda/queued-delivery";
 
 const config = new pulumi.Config();
 
-// Many stacks may share the seed: the subject gives each stack its own keys. The first rotation is the current one.
+// Stacks that share the seed have different keys, because the subject differs. The first rotation is the current one.
 const derivation = { subject: pulumi.getStack(), rotations: config.requireObject<string[]>("rotations") };
 const keySeed = config.requireSecret("keySeed");
 const key = new VerificationKey("apichat", { derivedFrom: keySeed, ...derivation });
 
-// The function derives the same keys. The seed is not in its environment, which anyone who can view the
-// function can read.
+// The function derives the same keys. The seed is not in its environment, because anyone who can view the
+// function can read that.
 const keys = new ssm.Parameter("verification-keys", {
   type: "SecureString",
   value: pulumi.jsonStringify({ seed: keySeed, ...derivation }),
@@ -22,8 +22,8 @@ const keys = new ssm.Parameter("verification-keys", {
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-// FIFO, so that the deliveries of one conversation stay in order. High throughput, so that the limits apply per
-// conversation.
+// FIFO, so that the deliveries of one conversation stay in order. High throughput, so that SQS's rate limits
+// apply per conversation.
 const fifo = {
   fifoQueue: true,
   deduplicationScope: "messageGroup",
@@ -108,7 +108,7 @@ const consumer = new lambda.EventSourceMapping("forward", {
 });
 
 // The service performs its handshake during the registration, so the URL must already accept the new key.
-// Deliveries may follow at once, so they must already be forwarded.
+// Deliveries may follow at once, so forwarding must already work.
 const webhook = new ApiChatWebhook(
   "apichat",
   { webhookUrl: url.functionUrl, webhookVerificationKey: key.current },

@@ -32,7 +32,7 @@ const worker = new cloudflare.WorkersScript("responder", {
     { type: "queue", name: "DELIVERIES", queueName: deliveries.queueName },
     { type: "queue", name: "DEAD_LETTERS", queueName: deadLetters.queueName },
     { type: "plain_text", name: "DEAD_LETTER_QUEUE", text: deadLetters.queueName },
-    // The Worker derives the keys of every workspace from these two.
+    // The Worker derives the keys of every workspace from these two bindings.
     { type: "secret_text", name: "KEY_SEED", text: keySeed },
     { type: "plain_text", name: "ROTATIONS", text: JSON.stringify(rotations) },
     // One binding for each workspace, because a binding holds at most 5 KB. Secret, because a URL may contain a token.
@@ -48,7 +48,7 @@ const worker = new cloudflare.WorkersScript("responder", {
 
 const forwarder = consume("forwarder", deliveries, {
   deadLetterQueue: deadLetters.queueName,
-  // A Worker can have six connections at once. With the delays of worker/forward.ts, 35 retries take a day.
+  // Batches of 5: a Worker can have six connections at once. With worker/forward.ts's delays, 35 retries take a day.
   settings: { batchSize: 5, maxRetries: 35, maxWaitTimeMs: 0 },
 });
 if (replayDeadLetters) {

@@ -22,7 +22,7 @@ export interface Settings {
   replayDeadLetters: boolean;
 }
 
-/** Reads the configuration. If workspaces are wrong, throws one error that lists all their problems. */
+/** Reads the configuration. If workspaces have problems, throws one error that lists all of them. */
 export function readSettings(): Settings {
   const config = new pulumi.Config();
   const workspaces = config.requireObject<Record<string, Workspace>>("workspaces");

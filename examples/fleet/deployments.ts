@@ -2,11 +2,11 @@ import { parseArgs } from "node:util";
 import { openFleet } from "pulumi-apichat/fleet";
 import { definition } from "./definition.ts";
 
-// Prints requests to Pulumi Cloud for each stack: they set how Deployments runs it, detect drift once a day
-// without repair, and delete any schedule that would destroy it (TTL). With --apply, also sends them. Usage:
+// For each stack, prints requests to Pulumi Cloud that set how Deployments runs the stack, schedule a daily drift
+// check without repair, and delete any schedule that would destroy the stack (TTL). --apply also sends them. Usage:
 // node deployments.ts <organization> <URL of the repository> [--apply]
 
-/** The variables that the definition and the provider need. Printed by name only; sent as secrets. */
+/** The variables that the definition and the provider need. Their values are sent as secrets and never printed. */
 const VARIABLES = ["APICHAT_API_KEY", "KEY_SEED"];
 
 const { positionals, values } = parseArgs({

@@ -3,7 +3,7 @@ import { AckPolicy, DiscardPolicy, jetstream, jetstreamManager, RetentionPolicy 
 import { connect, nanos } from "@nats-io/transport-node";
 
 /**
- * All processes together forward one delivery of a partition at a time. Change this only while the stream is empty.
+ * All processes together forward one delivery per partition at a time. Change this only while the stream is empty.
  */
 const PARTITIONS = 64;
 const STREAM = "apichat-deliveries";

@@ -3,7 +3,7 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new first rotation creates a new key; earlier keys are still accepted. The same seed always produces the same keys.
+// Prepend a rotation to create a new key; earlier keys are still accepted. The same seed always produces the same keys.
 const key = new VerificationKey("rotation", {
   derivedFrom: config.requireSecret("keySeed"),
   rotations: config.requireObject<string[]>("rotations"),

@@ -29,7 +29,7 @@ async function ask(question: string, signal: AbortSignal): Promise<string> {
   return orAborted(readLine(lines), signal).finally(() => lines.close());
 }
 
-/** Prompts without echo. Ctrl-C then sends no signal, so this function does. Returns "" at the end of the input. */
+/** Prompts without echo. Ctrl-C then sends no signal, so this emits SIGINT. Returns "" at the end of the input. */
 export async function askSecret(
   question: string,
   { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream } = {
@@ -59,5 +59,5 @@ const readLine = (lines: Interface): Promise<string> =>
 /** Throws a UsageError if there is no terminal on which this command could prompt. */
 export function requireTerminal(command: string): void {
   if (process.stdin.isTTY && process.stderr.isTTY) return;
-  throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
+  throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes instead`);
 }

@@ -9,7 +9,7 @@ import { askSecret } from "./confirm.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
-const USE_KEY = "use only the key, exactly as the endpoint has it";
+const USE_KEY = "copy only the key, exactly as the endpoint uses it";
 
 interface SecretSource {
   label: string;
@@ -124,7 +124,7 @@ export class Credentials {
     this.#options = options;
   }
 
-  /** Returns the secret; prompts for it if no source has it. Throws a UsageError if there is no terminal. */
+  /** Returns the secret. If no source has it, prompts for it; without a terminal, throws a UsageError. */
   async secret(kind: SecretKind): Promise<string> {
     const found = await this.findSecret(kind);
     if (found !== undefined) return found;
@@ -182,7 +182,7 @@ export async function readGiven(source: SecretSource, path: string | undefined):
   });
   const warning = warningOfMode(path, `the ${label}`);
   if (warning !== undefined) warn(warning);
-  // A key may parse as a JSON number or word, but not as a list or an object.
+  // A real key may happen to parse as a JSON number or word, but never as a list or an object.
   if (/^\s*[[{]/.test(text) && typeof jsonOrText(text) === "object")
     throw new UsageError(`${fileFlag}: ${path} contains JSON; name a file that contains only the ${label}`);
   return requireValid(source, `the ${label} in ${path}`, text.replace(/\r?\n$/, ""));
@@ -201,6 +201,6 @@ function rejectBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
     `the bot URL: ${formatUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to ` +
-      `the bot's own URL, which ends in its code, for example ${example}; ${commandLine()} webhook get prints it`,
+      `the bot URL, which ends in the bot's code, for example ${example}; ${commandLine()} webhook get prints it`,
   );
 }

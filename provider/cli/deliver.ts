@@ -6,7 +6,7 @@ import { noteIfSlow } from "./run-command.js";
 /** How many bytes of the response are read. Only its status is shown. */
 const READ_BYTES = 64 * 1024;
 
-const CHECK_KEY = "does the endpoint have the verification key that signed this?";
+const CHECK_KEY = "is this signed with a verification key that the endpoint accepts?";
 const CHECK_PATH = "check the path of the URL, and that the endpoint accepts POST there";
 
 const HINTS: Partial<Record<number, string>> = {

@@ -18,7 +18,7 @@ const MAX_RETRY_AFTER_SECONDS = 3_600;
 /**
  * Creates the handler of the queue. It forwards the conversations of a batch concurrently, and the deliveries of a
  * conversation in order: after a failure, the later ones wait. It reports failed records by id, so that Lambda
- * deletes only the rest.
+ * deletes only the others from the queue.
  */
 export function createForwarder(options: ForwarderOptions): (event: SQSEvent) => Promise<SQSBatchResponse> {
   return async ({ Records }) => {
@@ -55,7 +55,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     const attempt = record.attributes.ApproximateReceiveCount;
     console.error(`Delivery ${delivery.id} was not accepted (attempt ${attempt}): ${outcome.reason}`);
     if (outcome.kind === "retry") return outcome;
-    // The target will never accept this delivery, so later ones need not wait until its attempts are used up.
+    // The target will never accept this delivery. As a dead letter, it does not delay later ones.
     await options.deadLetters.send({
       body: record.body,
       group: groupOf(record),
@@ -63,7 +63,7 @@ async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Ou
     });
     return { ...outcome, kind: "done" };
   } catch (error) {
-    // A failed record must not cause forwarded records of the same batch to be received again.
+    // An exception would cause records of the batch that are already forwarded to be received again.
     console.error(`Message ${record.messageId} could not be forwarded: ${String(error)}`);
     return { kind: "retry", reason: String(error), retryAfterSeconds: 0 };
   }

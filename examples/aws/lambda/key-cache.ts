@@ -1,9 +1,9 @@
 /** Keys that were read longer ago are read again before use. So a removed key may be accepted for this long. */
 const MAX_AGE_MS = 60_000;
-/** Rejected requests cause at most one read per interval of this length, because anyone can send them. */
+/** The shortest time between reads that rejected requests cause. Without it, anyone could cause many reads. */
 const MIN_AGE_MS = 1_000;
 
-/** Caches the verification keys of a store between the invocations of one Lambda instance. */
+/** Caches the verification keys between the invocations of one Lambda instance. */
 export interface KeyCache {
   /** The keys. Rejects if they have never been read and cannot be read now. */
   current(): Promise<readonly string[]>;

@@ -37,7 +37,7 @@ export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler 
   );
   return async (event) => {
     const result = await answer(event);
-    // A request with a key that is newer than the cache must not be rejected during a rotation.
+    // During a rotation, the key of a request may be newer than the cached keys, so read them again.
     return result.statusCode === 401 && (await keys.renew()) ? answer(event) : result;
   };
 }
@@ -51,7 +51,7 @@ function toQueueMessage(delivery: Delivery, request: RequestHead): QueueMessage 
   };
 }
 
-/** Omits what AWS adds to a request: its trace id, and the TLS version of the sender. */
+/** Omits what AWS adds to a request: a trace id, and the sender's TLS version. */
 const headersToForward = (request: RequestHead): [name: string, value: string][] =>
   endToEndHeaders(request.headers()).filter(([name]) => !/^x-amzn-/i.test(name));
 

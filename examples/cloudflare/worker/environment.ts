@@ -2,7 +2,7 @@ import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import type { Letter } from "./letter";
 
 /**
- * The bindings that the program sets. Each workspace also has a secret `WORKSPACE_<name>`: {@link Workspace} as JSON.
+ * The bindings that the program sets. The secret `WORKSPACE_<name>` of each workspace is a {@link Workspace} as JSON.
  */
 export interface Env {
   DELIVERIES: Queue<Letter>;

@@ -23,7 +23,7 @@ export async function forward(message: Message<Letter>, env: Env): Promise<void>
   }
 }
 
-/** Moves a dead letter back to the deliveries, with new attempts. */
+/** Moves a dead letter back to the queue of deliveries, where its attempts start again. */
 export async function replay(message: Message<Letter>, env: Env): Promise<void> {
   try {
     await env.DELIVERIES.send(message.body, { contentType: "json" });

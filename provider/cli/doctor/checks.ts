@@ -17,14 +17,14 @@ export interface Finding {
   hint?: string;
 }
 
-/** Runs every check. A check that does not apply to `folder` (an absolute path) returns no finding. */
+/** Runs every check on `folder`, an absolute path. A check that does not apply there returns no finding. */
 export async function runChecks(folder: string, signal: AbortSignal): Promise<Finding[]> {
   const projectFile = findProjectFile(folder);
   const findings = await Promise.all([
     checkPulumi(projectFile, signal),
     projectFile && checkPlugin(projectFile, signal).catch(failPlugin),
   ]);
-  // With a Node that is too old, the command ends before this line.
+  // If Node were too old, the command would have ended before this line.
   const node: Finding = { name: "Node.js", status: "ok", text: process.version };
   return [node, ...findings.flatMap((finding) => finding || [])];
 }
@@ -63,7 +63,7 @@ const execute = promisify(execFile);
 /** Checks that the engine finds the plugin: in the folder that Pulumi.yaml names, or else among the installed ones. */
 async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Finding | undefined> {
   const { runtime, packages } = parseYaml(await readFile(projectFile, "utf8"), projectShape, projectFile);
-  // Every program needs the plugin, except a Node.js program that does not name it.
+  // Every program needs the plugin, except a Node.js program whose Pulumi.yaml does not list it.
   if (runtime === "nodejs" && !("apichat" in packages)) return undefined;
   const name = "plugin";
   const plugin = pluginShape.safeParse(packages["apichat"]).data ?? "";
@@ -86,13 +86,13 @@ async function checkPlugin(projectFile: string, signal: AbortSignal): Promise<Fi
     .flatMap((one) => (one.name === "apichat" ? one.version : []));
   if (versions.length > 0) return { name, status: "ok", text: `installed: ${versions.join(", ")}` };
   const hint =
-    "pulumi up downloads it if the SDK names a server; otherwise, run " +
+    "pulumi up downloads it if the SDK names a download server; otherwise, run " +
     "pulumi plugin install resource apichat VERSION --file ARCHIVE";
   return { name, status: "warning", text: "not installed", hint };
 }
 
 function failPlugin(error: unknown): Finding {
-  return { name: "plugin", status: "failed", text: textOf(error), hint: "fix that, and try again" };
+  return { name: "plugin", status: "failed", text: textOf(error), hint: "fix this problem, and try again" };
 }
 
 const plugins = z.array(z.object({ name: z.string(), version: z.string().default("unknown version") }));

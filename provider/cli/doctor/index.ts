@@ -26,7 +26,7 @@ Examples:
 ${ENDINGS}`;
 
 async function inspect({ json }: DoctorOptions, signal: AbortSignal): Promise<number> {
-  // Loaded here, because `--help` needs none of it.
+  // Loaded here, so that `--help` does not load the checks.
   const { runChecks } = await import("./checks.js");
   const checks = await runChecks(process.cwd(), signal);
   const passed = checks.every(({ status }) => status !== "failed");

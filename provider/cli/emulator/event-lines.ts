@@ -49,7 +49,7 @@ function requestLine({ operation, method, url, response, fault }: RecordedReques
 }
 
 function messageLine({ from, body, delivery }: MessageRecord): Line | undefined {
-  // The delivery is printed on a separate line, which names the message.
+  // The delivery is printed on a separate line, which also shows the message.
   if (delivery !== null) return undefined;
   const isLost = from !== "contact";
   const reason = isLost ? "not delivered: no verified webhook is registered" : "";

@@ -7,7 +7,7 @@ import { untilStopped } from "../run-command.js";
 
 export function emulatorCommand(): Command {
   const command = new Command("emulator")
-    .description("run the whole service on this machine until Ctrl-C; you play the contact on a page")
+    .description("simulate the whole service on this machine until Ctrl-C; on its page, you play the contact")
     .option(
       "--port <port>",
       "port of the registration interface, control API and page; 0 picks a free one",
@@ -16,13 +16,13 @@ export function emulatorCommand(): Command {
     )
     .option(
       "--bot-port <port>",
-      "port of the bot host, to which messages are sent (default: the one after --port)",
+      "port of the bot host, to which messages are sent (default: the port after --port)",
       parsePort,
     )
     .option("--host <host>", "address to listen on; any address except loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page require")
-    .option("--workspace <name...>", 'add workspaces (default: "acme" if there is no other)')
-    .option("--seed <file>", "file with initial workspaces, flow, faults and open points (YAML or JSON)")
+    .option("--workspace <name...>", 'add workspaces (default: "acme" if the seed has none)')
+    .option("--seed <file>", "YAML or JSON file with the initial workspaces, flow, faults and open points")
     .addOption(new Option("--flow <name>", "built-in flow that replies (default: echo)").choices(FLOW_NAMES))
     .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "do not print a line for each request and delivery")
@@ -52,7 +52,7 @@ function collectFault(text: string, previous: readonly unknown[] = []): unknown[
   try {
     return [...previous, JSON.parse(text)];
   } catch {
-    // The position in JSON.parse's message does not help if a shell has removed the quotes.
+    // JSON.parse's message shows only a position, which does not help if a shell has removed the quotes.
     throw new InvalidArgumentError(
       `It must be JSON; for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
     );
@@ -60,7 +60,7 @@ function collectFault(text: string, previous: readonly unknown[] = []): unknown[
 }
 
 async function run(options: EmulatorCliOptions): Promise<void> {
-  // Loaded here, because `--help` needs no emulator.
+  // Loaded here, so that `--help` does not load the emulator.
   const { startFromOptions } = await import("./run.js");
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);

@@ -40,7 +40,7 @@ type Places = ReturnType<typeof toPlaces>;
 /** How many workspaces are printed at the start. */
 const SHOWN_WORKSPACES = 5;
 
-/** The first line of output: the emulator's addresses. Contains generated keys, but no others. */
+/** The first line of output: the emulator's addresses. The only keys in it are generated ones. */
 const toPlaces = ({ url, botUrl, workspaces }: Emulator, generated: readonly string[]) => ({
   type: "started",
   at: new Date().toISOString(),

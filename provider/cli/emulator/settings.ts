@@ -63,7 +63,7 @@ export async function toEmulatorOptions(
   return { settings, generated };
 }
 
-/** On loopback, the keys are derived from the name, so that a program still works after a restart. */
+/** On loopback, the keys are derived from the name, so that a program still works after the emulator restarts. */
 function generateKeys(name: string, host: string): { apiKey: string; flowApiKey: string } {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
   return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };

@@ -17,7 +17,7 @@ interface OutputOptions {
 
 /** The fleet that a command line works on. */
 export interface FleetSource {
-  /** The command to run, such as `node fleet.ts`. */
+  /** What a user types to run the program, such as `node fleet.ts`. */
   name: string;
   /** Reads the definition, the list (which may need environment variables) and the backend. */
   open: () => Promise<Fleet>;
@@ -122,7 +122,7 @@ export function runCommand<Options>(
       "start no more stacks after this many failures (default 10)",
       parseCount,
     )
-    .option("--shard <k/n>", "run only this shard of the stacks, such as 2/4; other machines run the others")
+    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4; run the others on other machines")
     .option("--json", "print the report as JSON")
     .option("--markdown-file <file>", "also write the report as Markdown, for the summary of a CI job");
   return fleetCommand<Options>(source, command, { ...spec, about: spec.about + STOPPING });

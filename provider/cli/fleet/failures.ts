@@ -1,7 +1,7 @@
 import { renderFailure } from "../../errors/index.js";
 import type { FleetFailure } from "../../fleet/index.js";
 
-/** The part that fits into a table. */
+/** The first line of a message: longer text does not fit into a table. */
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** A failure in one line, without the hint about where an API key comes from, which is too long for a table. */
@@ -27,7 +27,7 @@ export const groupFailures = (failures: readonly FleetFailure[]): FleetFailure[]
   ...Map.groupBy(failures, causeOf).values(),
 ];
 
-/** A key that is equal for failures with the same cause. A stack's key never equals a workspace's. */
+/** A key that is equal for failures with the same cause. The failures of stacks and of workspaces never share a key. */
 export function causeOf(failure: FleetFailure): string {
   const { workspace, error } = failure;
   const hints = error?.hints.map(({ id }) => id) ?? [];

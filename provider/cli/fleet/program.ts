@@ -98,7 +98,7 @@ webhooks; without a terminal, pass --yes.`,
       examples: ["destroy", "destroy --yes --json"],
       asks: true,
       work: async ({ fleet, output, confirm, report }, options) => {
-        // With --yes, the index stack is not read. Without an index stack, all listed workspaces are counted.
+        // The number to type: from the index stack, or else from the list. With --yes, nothing is typed.
         const deployed = output.yes ? [] : Object.keys(await fleet.botUrls());
         const number = deployed.length || fleet.workspaces.length;
         const what = `${count(number, "webhook")} of ${count(fleet.stacks.length, "stack")}`;

@@ -52,7 +52,7 @@ export class FleetProgress {
         return workspace === undefined ? line : `${workspace}: ${line}`;
       }
       case "stopping":
-        // After Ctrl-C, this line has already been printed.
+        // After Ctrl-C, explainStopping has already printed such a line.
         return this.#signal.aborted ? undefined : `stopping: ${event.why}`;
     }
     return undefined;

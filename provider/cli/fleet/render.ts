@@ -64,16 +64,16 @@ const toLines = (...lines: (string | false)[]): string =>
 
 const MAX_ROWS = 100;
 
-/** The colours of outcomes. A workspace that is named like an outcome is coloured too. */
+/** The colours of outcomes. A workspace whose name is an outcome is coloured too. */
 const COLOURS = { done: "green", verified: "green", stopped: "yellow", failed: "red" } as const;
 
 interface Table {
   /** The names of the columns, in capital letters, separated by spaces. */
   head: string;
   rows: readonly (readonly string[])[];
-  /** The last row, which is never left out. */
+  /** The last row, shown even if rows before it are left out. */
   totals?: readonly string[];
-  /** What the rows are, in the plural: "and 5 more failures". */
+  /** What the rows are, in the plural, such as "failures" in "and 5 more failures". */
   of: string;
 }
 
@@ -126,7 +126,7 @@ function describeEnd(report: AnyReport, program: string): (string | false)[] {
   const { action, outcome, shard, stoppedBy, skipped, failures } = report;
   const workspaces = skipped.reduce((sum, one) => sum + one.workspaces, 0);
   const left = `${count(skipped.length, "stack")} with ${count(workspaces, "workspace")}`;
-  // Finished stacks need no further run; failures must be fixed first.
+  // "Continue", because finished stacks need no further run. Failures must be fixed first.
   const next = failures.length === 0 ? "To continue" : "After fixing this, continue with";
   const words = report.action === "rotate" ? `rotate --rotation ${report.rotation}` : action;
   const again = shard === undefined ? words : `${words} --shard ${shard}`;
@@ -208,7 +208,7 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
   if (kind === "not-deployed") return [[...place, "webhook", "registered", "not deployed yet", up]];
   if (kind === "to-be-removed") {
     const repair = `${up}, or put the workspace back into the list`;
-    return [[...place, "webhook", "removed: it left the list", "still deployed", repair]];
+    return [[...place, "webhook", "removed: no longer listed", "still deployed", repair]];
   }
   // Taken over: all other differences follow from the different URL.
   const url = properties.find(({ property }) => property === "webhookUrl");
@@ -219,7 +219,7 @@ function rowsOf(drifted: DriftedWorkspace, program: string): string[][] {
 }
 
 const MAX_NAMES = 20;
-/** How many stacks are listed next to names of workspaces. */
+/** How many stacks a row lists if it also lists workspaces. */
 const MAX_STACKS = 3;
 
 /** Which workspace failed, and why. Failures with the same cause share a row, even in different stacks. */

@@ -148,7 +148,7 @@ acme       s      webhookUrl              https://chat.example/a     https://old
 acme       s      webhookVerificationKey  [secret]                   [secret]               ${up} --refresh
 acme       s      webhook                 registered                 nothing is registered  ${up} --refresh
 acme       s      webhook                 registered                 not deployed yet       ${up}
-acme       s      webhook                 removed: it left the list  still deployed         ${up}, ${orList}
+acme       s      webhook                 removed: no longer listed  still deployed         ${up}, ${orList}
 `);
   });
 
