@@ -182,7 +182,7 @@ function deliveryToJson(row: Row): Record<string, unknown> {
 
 function bodyToJson(body: Uint8Array): { body: string } | { bodyBase64: string } {
   try {
-    // A byte order mark is part of what was signed.
+    // Keep a byte order mark: it is part of what was signed.
     return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
   } catch {
     return { bodyBase64: Buffer.from(body).toString("base64") };
@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change, then prints and returns how many items it affected. With `--json`, prints that as `name`. */
+/** Makes a change, then prints and returns how many items it affected. `name` is its key in `--json` output. */
 async function change(
   options: PlaceOptions,
   name: string,
@@ -251,7 +251,7 @@ interface KeptPlace {
   signal: AbortSignal;
 }
 
-/** Works even while the responder runs. Throws a UsageError unless exactly one option names the folder. */
+/** The responder may be running. Throws a UsageError unless exactly one option names the data folder. */
 const onSpool = (
   { dataDir: named, config }: PlaceOptions,
   work: (place: KeptPlace) => Promise<number>,

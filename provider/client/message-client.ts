@@ -107,7 +107,7 @@ export class MessageClient {
   }
 }
 
-/** Assumes the envelope of registrations (section 2.2), because the specification shows no response of bot_url. */
+/** The specification shows no response of bot_url. Assumes that it has the envelope of section 2.2. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {

@@ -17,7 +17,7 @@ import type { ControlError } from "./shapes.js";
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. An unauthorized caller learns
+ * Serves the control API and the page, on the port of the registration interface. An unauthorized caller learns
  * nothing, not even whether a route exists.
  */
 export function createControl(
@@ -78,7 +78,7 @@ function addToken(app: App, token: string): void {
   });
 }
 
-/** Cookies are shared by all ports of a host. */
+/** The name contains the port, because all ports of a host share their cookies. */
 const cookieNameOf = ({ env }: Context<{ Bindings: HttpBindings }>): string =>
   `apichat_emulator_${env.incoming.socket.localPort}`;
 

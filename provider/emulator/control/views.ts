@@ -64,7 +64,7 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
     try {
       listener(toEvent(viewer, change));
     } catch (error) {
-      // A listener's bug must not fail the request that is being reported.
+      // A bug in a listener must not make the request fail that caused the event.
       process.emitWarning(error instanceof Error ? error : String(error));
     }
   });
