@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change, then prints and returns how many items it affected. `name` is its key in `--json` output. */
+/** Makes a change, then prints and returns how many items it affected: with `--json`, as the field `name`. */
 async function change(
   options: PlaceOptions,
   name: string,

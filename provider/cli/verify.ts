@@ -103,7 +103,7 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
 
-/** Returns true with `--yes`, else asks whether to send deliveries. Without a terminal, throws a UsageError. */
+/** With `--yes`, returns true, else asks whether to send deliveries. Throws a UsageError if it cannot ask. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
   const what = "deliveries as messages of contact 7 in conversation 1";

@@ -86,7 +86,7 @@ const isWire = (message: MessageToSend | null | undefined): message is InboundMe
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** Builds a message of section 4.2. The result must still be checked: JavaScript callers may pass anything. */
+/** Builds a message of section 4.2. Its values are not checked yet: a JavaScript caller may pass anything. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Replaces the names of wire fields with those of options. A button's title is in two fields: names it once. */
+/** Replaces the names of wire fields with those of options. Names a button's title once: two fields have it. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

@@ -32,8 +32,8 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends one more handshake. If a handshake passed, this one has a wrong token: a warning follows if it passes too.
-   * If an unexplained 401 or 403 came back, this one is signed: it passes if a signature was missing. Default false.
+   * Sends one more handshake. If one passed, sends a wrong token, and warns if that passes too. If one failed
+   * with an unexplained 401 or 403, adds a signature, to see whether that was missing. Default false.
    */
   probe?: boolean;
   /** Ends the diagnosis at once: the promise rejects with the signal's reason. */

@@ -64,7 +64,7 @@ const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]
  *   signature is for the whole body.
  * - `close-before`: not sent. `close-after`: sent, but its response is lost.
  * - `wrong-signature`: signed with a different key.
- * - `duplicate`: sent a second time right after, with the same bytes and headers, as a separate delivery.
+ * - `duplicate`: followed at once by a copy, a separate delivery with the same bytes and headers.
  * - `reorder`: sent after the next delivery of its conversation, or alone if there is none within a second.
  */
 export type DeliveryFault = z.infer<typeof deliveryFault>;

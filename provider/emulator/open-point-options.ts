@@ -57,7 +57,7 @@ export const switches = {
   ...toSchemas(others),
 };
 
-/** Picks the switches of an emulator's options. */
+/** Picks the switches from an emulator's options. */
 export const switchSettings = z.object(switches);
 
 /** The readings of the specification's open points. */

@@ -22,7 +22,7 @@ const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
   error: "must contain visible ASCII characters only: it is sent in a header",
 });
 
-/** A registration without a handshake. */
+/** A webhook to register without a handshake. */
 export const registrationFields = z.strictObject({
   /** The registered address. */
   webhook_url: z.string().min(1),

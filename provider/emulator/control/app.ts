@@ -17,8 +17,8 @@ import type { ControlError } from "./shapes.js";
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * Serves the control API and the page, on the port of the registration interface. An unauthorized caller learns
- * nothing, not even whether a route exists.
+ * Serves the control API and the page on the port of the registration interface. An unauthorized caller
+ * learns nothing, not even whether a route exists.
  */
 export function createControl(
   state: EmulatorState,

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejection, or closing the emulator, leads to a verdict, not an error. */
+/** See `Workspace.deliver`. If the endpoint rejects it or the emulator closes, its verdict is `failed`. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,

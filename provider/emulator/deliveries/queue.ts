@@ -9,7 +9,7 @@ interface Turn {
   finish: () => void;
 }
 
-/** How long, in milliseconds, a delivery that must follow the next one waits for that one to arrive. */
+/** How many milliseconds a delivery to be reordered waits for another one, which is then sent first. */
 const NEXT_WAIT_MS = 1000;
 
 /** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */

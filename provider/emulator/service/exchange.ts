@@ -30,7 +30,7 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
 interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
-  /** Makes the change. May throw an HttpError. */
+  /** Performs the operation. May throw an HttpError. */
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
@@ -138,7 +138,7 @@ function writeError(
   return toJson(status, body, headers);
 }
 
-/** Makes the change and responds, as far as the fault allows. */
+/** Makes the change of the operation and responds, as far as the fault allows. */
 async function respondWithFault(
   fault: AnswerFault,
   change: () => Promise<HttpResponse>,
