@@ -17,7 +17,7 @@ interface VerifyOptions extends CredentialOptions {
 
 export function verifyCommand(): Command {
   const command = new Command("verify")
-    .description("perform the verification handshake with a webhook URL, and print why it fails")
+    .description("perform the verification handshake with a webhook URL; if it fails, print why")
     .argument("<url>", "the webhook URL", parseUrl)
     .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
     .option(

@@ -77,7 +77,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message, in wire format or with its kind: `{ kind: "text", sender, conversationId, text }`. */
+  /** Sends a message, given in wire format or as `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer" } = this.#options;

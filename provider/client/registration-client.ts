@@ -163,7 +163,7 @@ export const isRetryableRejection = ({
 }: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
   code === "rejected" && !LASTING_REJECTIONS.has(httpStatus ?? 0);
 
-/** Judges the failures of one call, and gives up early on a local address where nothing listens. */
+/** Decides whether a failed call is retried. Gives up early on a local address where nothing listens. */
 function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
   let rejected = 0;
   return (failure) => {

@@ -18,7 +18,7 @@ export const FORMS_FAIL =
 const SAME_KEY = "give the endpoint the same verification key";
 
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
-  private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
+  private_address: { hint: "give a URL that the service can reach, such as that of a tunnel or a reverse proxy" },
   name_not_resolved: {
     finding: "the name does not resolve",
     hint: "check the host name for typos, and its DNS record; a new record may take minutes",
@@ -52,7 +52,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     isLasting: true,
   },
   tls_failed: {
-    hint: "enable TLS 1.2 or later at the endpoint, with a certificate that public clients trust, for this host name",
+    hint: "enable TLS 1.2 or later at the endpoint, with a certificate for this host name that public clients trust",
   },
   tls_untrusted: {
     finding: "the certificate's issuer is not trusted",

@@ -9,7 +9,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made before the fault. Default false: not made; with `delayMs`, made after the delay. */
+  /** Whether to make the change before the fault. Default false: after the delay of `delayMs`, else not at all. */
   afterChange: z.boolean().optional(),
 };
 

@@ -50,7 +50,7 @@ function toSchema(point: OpenPoint): z.ZodType {
 
 const { handshake, ...others } = OPEN_POINTS;
 
-/** zod schemas of the switches: the readings of the specification's open points. */
+/** zod schemas of the switches, each of which selects a reading of an open point of the specification. */
 export const switches = {
   /** How the service performs the handshake. */
   handshake: z.strictObject(toSchemas(handshake)).prefault({}),
@@ -60,7 +60,7 @@ export const switches = {
 /** Picks the switches from an emulator's options. */
 export const switchSettings = z.object(switches);
 
-/** The readings of the specification's open points. */
+/** How the emulator reads the points that the specification leaves open. */
 export interface Switches extends z.input<typeof switchSettings> {}
 
 /** The switches with every default filled in. */

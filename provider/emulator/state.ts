@@ -9,7 +9,7 @@ import type { Settings, WorkspaceOptions } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/** A record. The control API returns it as JSON, exactly as it is in memory, but masks its secrets. */
+/** A record. It has the same form in memory as in the control API's JSON, which masks its secrets. */
 interface Numbered {
   /** Unique within one emulator. */
   id: string;

@@ -117,7 +117,7 @@ ${ENDINGS}`;
 const PLAN_HELP = `
 The list contains an entry for each workspace, with its name and baseUrl. Each entry may also contain webhookUrl,
 and apiKey or apiKeyEnv (an environment variable whose name contains API_KEY). At the top of the list, these
-fields apply to all entries. An entry without an API key uses the command's.
+fields apply to all entries. An entry without an API key uses the one that you pass to the command.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the
