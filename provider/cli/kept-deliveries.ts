@@ -126,7 +126,7 @@ Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
 ${ENDINGS}
-Also 1 if no dead letter has one of the ids.`;
+Also 1 if an id does not belong to a dead letter.`;
 
 const RETRY_HELP = `
 After a failed attempt, the responder waits 1 second to 5 minutes before the next one, or as long as the target's

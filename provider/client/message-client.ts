@@ -107,7 +107,7 @@ export class MessageClient {
   }
 }
 
-/** The specification shows no response of bot_url. Assumes that it has the envelope of section 2.2. */
+/** Assumes that bot_url responds in the envelope of section 2.2: the specification shows no such response. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {

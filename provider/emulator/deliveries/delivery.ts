@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. If the endpoint rejects it or the emulator closes, its verdict is `failed`. */
+/** See `Workspace.deliver`. Does not throw if the endpoint rejects the delivery or the emulator closes. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,

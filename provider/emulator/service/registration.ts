@@ -94,7 +94,7 @@ async function performAction(
   return { status: "ok", data: presentConfiguration(workspace, settings) };
 }
 
-/** Registers the webhook if its handshake passes. After one that fails, `failedHandshake` decides. */
+/** Registers the webhook if the handshake passes. If it fails, `failedHandshake` decides what happens. */
 async function setWebhook(
   state: EmulatorState,
   workspace: WorkspaceState,
