@@ -92,7 +92,7 @@ const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
     .option("--config <file>", "configuration that names the data folder")
-    // An option before the name of a subcommand belongs to the parent command, which has the same options.
+    // commander gives an option before a subcommand's name to the parent command: copy it to the subcommand.
     .hook("preAction", (_, command) => {
       Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
     });

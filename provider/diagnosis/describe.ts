@@ -74,7 +74,7 @@ export const SLOW_MS = 5_000;
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
 
-/** Something that may fail later although the handshake passed, or that is also wrong if it failed. */
+/** Something that may fail later although the handshake passed, or something else to fix if it failed. */
 export interface HandshakeWarning {
   /** The kind of warning. Programs should check this, not the text. */
   code: HandshakeWarningCode;

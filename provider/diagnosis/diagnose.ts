@@ -32,8 +32,8 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends one more handshake. If one passed, sends a wrong token, and warns if that passes too. If one failed
-   * with an unexplained 401 or 403, adds a signature, to see whether that was missing. Default false.
+   * Sends one more handshake. If the handshake passed: with a wrong token, to warn if that passes too. If it
+   * failed with an unexplained 401 or 403: with a signature, to see whether that was missing. Default false.
    */
   probe?: boolean;
   /** Ends the diagnosis at once: the promise rejects with the signal's reason. */

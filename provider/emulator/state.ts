@@ -282,8 +282,8 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
 }
 
 /**
- * How many of each are kept: requests in total; handshakes, deliveries and conversations per workspace;
- * messages per conversation.
+ * How many requests are kept in total; how many handshakes, deliveries and conversations per workspace; and how
+ * many messages per conversation.
  */
 export const HISTORY_LIMIT = 10_000;
 

@@ -34,7 +34,7 @@ interface Call {
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns the operation that the request calls; completes the request's record. May throw an HttpError. */
+/** Returns the operation that a request calls, and adds it to the request's record. May throw an HttpError. */
 export type Identify = (
   state: EmulatorState,
   request: HttpRequest,
