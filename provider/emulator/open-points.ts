@@ -76,7 +76,7 @@ export const OPEN_POINTS = {
     undefined,
     FROM_0,
   ),
-  errorShape: choice("7", "the body of an error", "envelope", {
+  errorShape: choice("7", "the body of an error response", "envelope", {
     envelope: '{ "status": "error", "message" }',
     errors: '{ "message", "errors" }, with a list for each field',
     text: "the message alone",

@@ -74,7 +74,7 @@ export const emulatorOptions = z.strictObject({
     .optional(),
   /** The initial workspaces. Default: none. */
   workspaces: z.array(workspaceOptions).default([]),
-  /** The default flow of workspaces. Default `echo`. */
+  /** The flow of workspaces that set none. Default `echo`. */
   flow: flow.default("echo"),
   /** The initial faults. Default: none. */
   faults: z.array(faultRule).default([]),

@@ -88,7 +88,7 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The output says only that a key is registered and, if you pass yours, whether the two are equal. --show-key prints
+The output says only that a key is set and, if you pass yours, whether the two are equal. --show-key prints
 the key. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with --show-key.
 Values in the URL's query are hidden.
 ${CREDENTIALS_HELP}

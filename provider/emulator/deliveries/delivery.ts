@@ -221,7 +221,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
 
-/** Returns why the delivery does not count as accepted; empty if it does. */
+/** Returns why the delivery was not accepted; an empty string if it was. */
 function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
   if ("reason" in result) return result.reason;
   const { status } = result;
@@ -229,7 +229,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: it must be 200` : "");
 }
 
-/** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */
+/** Posts a delivery as far as the fault allows. The callers handle faults of the signature and the order. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,

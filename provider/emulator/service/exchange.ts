@@ -97,7 +97,7 @@ function recordRequest(
 
 const SECOND_MS = 1000;
 
-/** Counts a request of a workspace. Throws an HttpError if the limit for the last second was reached. */
+/** Counts a request to a workspace. Throws an HttpError if it already got the maximum in the last second. */
 function countWithinRate(workspace: WorkspaceState, requestsPerSecond: number | undefined): void {
   if (requestsPerSecond === undefined) return;
   const now = performance.now();
