@@ -251,7 +251,7 @@ interface KeptPlace {
   signal: AbortSignal;
 }
 
-/** The responder may be running. Throws a UsageError unless exactly one option names the data folder. */
+/** Runs `work`, even while the responder runs. Throws a UsageError unless exactly one option names the folder. */
 const onSpool = (
   { dataDir: named, config }: PlaceOptions,
   work: (place: KeptPlace) => Promise<number>,

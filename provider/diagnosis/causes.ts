@@ -36,7 +36,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   proxy_failed: {
     hint:
       "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; " +
-      "the service does not use this proxy, so it may reach the endpoint",
+      "the service may be able to reach the endpoint without this proxy",
     isLasting: true,
   },
   closed_early: {

@@ -172,7 +172,7 @@ function createState(settings: Settings, closing: AbortSignal): EmulatorState {
  */
 const KEEP_ALIVE_MS = 100;
 
-/** The limit for a keep-alive time that the endpoint announces, from which undici subtracts 2 seconds. */
+/** Caps the keep-alive time that an endpoint announces. undici first subtracts 2 seconds from that time. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {

@@ -50,7 +50,7 @@ function toSchema(point: OpenPoint): z.ZodType {
 
 const { handshake, ...others } = OPEN_POINTS;
 
-/** zod schemas of the switches, each of which selects a reading of an open point of the specification. */
+/** zod schemas of the switches. Each switch selects a reading of one open point of the specification. */
 export const switches = {
   /** How the service performs the handshake. */
   handshake: z.strictObject(toSchemas(handshake)).prefault({}),

@@ -41,7 +41,7 @@ export interface HealthView {
 
 /** `GET /_emulator/settings`: how this emulator reads the open points of the specification. */
 export interface SettingsView {
-  /** The value of every switch, in the form of the options. */
+  /** The value of every switch, keyed as in the options of `startEmulator`. */
   switches: SwitchSettings;
 }
 
