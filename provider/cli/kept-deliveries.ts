@@ -92,7 +92,7 @@ const placeCommand = (name: string): Command =>
   new Command(name)
     .option("--data-dir <dir>", "data folder of the responder")
     .option("--config <file>", "configuration that names the data folder")
-    // An option before the name of a subcommand belongs to the parent command, which has the same options.
+    // commander gives an option before a subcommand's name to the parent command: copy it to the subcommand.
     .hook("preAction", (_, command) => {
       Object.assign(command.opts(), { ...command.optsWithGlobals(), ...command.opts() });
     });
@@ -126,7 +126,7 @@ Examples:
   $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
 ${ENDINGS}
-Also 1 if an id is not that of a dead letter.`;
+Also 1 if an id does not belong to a dead letter.`;
 
 const RETRY_HELP = `
 After a failed attempt, the responder waits 1 second to 5 minutes before the next one, or as long as the target's
@@ -182,7 +182,7 @@ function deliveryToJson(row: Row): Record<string, unknown> {
 
 function bodyToJson(body: Uint8Array): { body: string } | { bodyBase64: string } {
   try {
-    // A byte order mark is part of what was signed.
+    // Keep a byte order mark: it is part of what was signed.
     return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
   } catch {
     return { bodyBase64: Buffer.from(body).toString("base64") };
@@ -228,7 +228,7 @@ const retry = (options: PlaceOptions): Promise<void> =>
     return EXIT.done;
   });
 
-/** Makes a change, then prints and returns how many items it affected. With `--json`, prints that as `name`. */
+/** Makes a change, then prints and returns how many items it affected: with `--json`, as the field `name`. */
 async function change(
   options: PlaceOptions,
   name: string,
@@ -251,7 +251,7 @@ interface KeptPlace {
   signal: AbortSignal;
 }
 
-/** Works even while the responder runs. Throws a UsageError unless exactly one option names the folder. */
+/** Runs `work`, even while the responder runs. Throws a UsageError unless exactly one option names the folder. */
 const onSpool = (
   { dataDir: named, config }: PlaceOptions,
   work: (place: KeptPlace) => Promise<number>,
@@ -269,7 +269,7 @@ const onSpool = (
     const spool = findSpool(dataDir);
     if (spool === undefined) {
       throw new UsageError(
-        `no responder has run on ${dataDir} yet, so it has no deliveries; start one, or name a different data folder`,
+        `no responder has run on ${dataDir} yet, so no deliveries are kept; start one, or name another data folder`,
       );
     }
     return work({ spool, dataDir, signal }).finally(() => spool.close());

@@ -51,7 +51,7 @@ export const note = (text: string): void => void process.stderr.write(`${toPlain
 
 export const warn = (line: string): void => note(`warning: ${line}`);
 
-/** Ends the process once everything that it printed is written, because the reader of a pipe may be slow. */
+/** Ends the process, but only after all its output is written: the reader of a pipe may be slow. */
 export async function endProcess(code: number): Promise<void> {
   const written = [process.stdout, process.stderr].map(
     (stream) => new Promise<void>((done) => void stream.write("", () => done())),

@@ -56,6 +56,6 @@ export function untilStopped(): Promise<void> {
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   noticeIfSlow(() => note(describe()), work);
 
-/** Makes code that the resources also use print its lines to stderr, without a resource's name. */
+/** From now on, code shared with the resources prints its lines to stderr, without a resource's name. */
 export const divertLinesToStderr = (): void =>
   void printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));

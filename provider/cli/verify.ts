@@ -17,7 +17,7 @@ interface VerifyOptions extends CredentialOptions {
 
 export function verifyCommand(): Command {
   const command = new Command("verify")
-    .description("perform the verification handshake with a webhook URL, and print why it fails")
+    .description("perform the verification handshake with a webhook URL; if it fails, print why")
     .argument("<url>", "the webhook URL", parseUrl)
     .option("--timeout <seconds>", "how long each response may take", parseSeconds, 10)
     .option(
@@ -103,7 +103,7 @@ function formatDiagnosis(diagnosis: HandshakeDiagnosis, record: readonly string[
 const formatLabel = (label: string, colour: "green" | "red" | "yellow" | "cyan", text: string): string =>
   `${paint([colour, "bold"], label)}${" ".repeat(9 - label.length)}${text}`;
 
-/** Whether to send deliveries: with `--yes`, or after a confirmation. Throws a UsageError without a terminal. */
+/** With `--yes`, returns true, else asks whether to send deliveries. Throws a UsageError if it cannot ask. */
 async function mayDeliver(url: string, { yes }: { yes?: boolean }, signal: AbortSignal): Promise<boolean> {
   if (!yes) requireTerminal("verify --deliveries");
   const what = "deliveries as messages of contact 7 in conversation 1";

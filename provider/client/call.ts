@@ -45,7 +45,7 @@ export interface AttemptFailure {
   cause?: unknown;
 }
 
-/** What to check after a failed connection, which depends on whether a retry may help. */
+/** Says what to check after a failed connection. The hint depends on whether a retry may help. */
 export const hintForConnection = (
   { retry, connection }: AttemptFailure,
   address: "baseUrl" | "botUrl",
@@ -80,7 +80,7 @@ export interface ServiceCall<Result> {
   hintsFor: (failure: AttemptFailure) => Hint[];
 }
 
-/** Retries what may be temporary. Rejects with an ApiChatError or the signal's reason. */
+/** Retries failures that may be temporary. Rejects with an ApiChatError or the signal's reason. */
 export async function call<Result>(
   request: ServiceCall<Result>,
 ): Promise<{ result: Result; attempts: number }> {
@@ -182,7 +182,7 @@ function unanswered({ failure, phase, head, cause, message }: PostError, asked: 
   };
 }
 
-/** A response with a status other than 2xx, or one that is too long. */
+/** Describes the failure if a response is too long or its status is not 2xx. */
 function toRejection(
   { status: httpStatus, headers, body, isComplete }: PostResponse,
   asked: Asked,

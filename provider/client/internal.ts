@@ -1,4 +1,4 @@
-/** A second entry file, for unpublished exports. It omits the message client, which no resource needs. */
+/** A second entry file, for exports that are not published. Omits the message client, which no resource needs. */
 export { isFlowApiKeyAs, presentFlowKey, problemOfBaseUrl } from "./options.js";
 export {
   isRetryableRejection,

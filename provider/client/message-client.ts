@@ -77,7 +77,7 @@ export class MessageClient {
     return this.send({ ...options, kind: "file" }, options);
   }
 
-  /** Sends a message, in wire format or with its kind: `{ kind: "text", sender, conversationId, text }`. */
+  /** Sends a message, given in wire format or as `{ kind: "text", sender, conversationId, text }`. */
   async send(message: MessageToSend, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     const wire = checkMessage(message);
     const { botUrl, flowApiKey, flowApiKeyAs = "bearer" } = this.#options;
@@ -107,7 +107,7 @@ export class MessageClient {
   }
 }
 
-/** Assumes the envelope of registrations (section 2.2), because the specification shows no response of bot_url. */
+/** Assumes that bot_url responds in the envelope of section 2.2: the specification shows no such response. */
 const isRejection = (body: unknown): boolean => isMap(body) && body["status"] === "error";
 
 function hintsForMessage(failure: AttemptFailure): Hint[] {

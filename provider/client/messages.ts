@@ -46,15 +46,15 @@ export interface MessageReceipt {
   /** The HTTP status, from 200 to 299. */
   httpStatus: number;
   /**
-   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB,
-   * because only the status matters.
+   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than
+   * 1 MiB: that is not an error, because only the status matters.
    */
   body: unknown;
   /** How many requests were sent. */
   attempts: number;
 }
 
-/** A message with its kind, and with the options of `sendText`, `sendButton` or the method for its media. */
+/** A message, given as its kind and the options of `sendText`, `sendButton` or the method for its media. */
 export type MessageOfKind =
   | ({
       /** The kind of message, which determines its other options. */
@@ -63,10 +63,10 @@ export type MessageOfKind =
   | ({ kind: "button" } & SendButtonOptions)
   | ({ kind: MediaKind } & SendMediaOptions);
 
-/** A message in wire format (section 4.2), or with its kind. */
+/** A message, given in wire format (section 4.2) or as its kind and options. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/** Throws an `invalid_config` error that names the wrong fields as the caller knows them. It contains no values. */
+/** Throws an `invalid_config` error with the wrong fields, named as in the caller's options, and no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {
@@ -86,7 +86,7 @@ const isWire = (message: MessageToSend | null | undefined): message is InboundMe
   message === null ||
   (!("kind" in message) && ("message_type" in message || "event" in message));
 
-/** Builds a message of section 4.2. The result is still to be checked, because JavaScript has no types. */
+/** Builds a message of section 4.2. Its values are not checked yet: a JavaScript caller may pass anything. */
 function toWire(options: MessageOfKind): unknown {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
   const common = {
@@ -118,7 +118,7 @@ const OPTION_OF_FIELD: Partial<Record<string, string>> = {
   "attachments[0].data_url": "url",
 };
 
-/** Replaces wire fields' names with options' names. Names a button's title, which is in two fields, only once. */
+/** Replaces the names of wire fields with those of options. Names a button's title once: two fields have it. */
 const nameOptions = (problems: readonly FieldProblem[], { kind }: MessageOfKind): FieldProblem[] =>
   problems
     .filter(({ field }) => kind !== "button" || field !== "content")

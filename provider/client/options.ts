@@ -23,7 +23,7 @@ export interface ClientOptions {
   ) => void;
 }
 
-/** Throws an `invalid_config` error that names the wrong options. If a key is wrong, it contains `keyHint`. */
+/** Throws an `invalid_config` error that names the wrong options. If a key is wrong, the error has `keyHint`. */
 export function requireOptions(client: string, schema: z.ZodType, options: object, keyHint: Hint): void {
   const problems = problemsOf(schema, options);
   const hints = problems.some(({ field }) => /apiKey$/i.test(field)) ? [keyHint] : [];
@@ -44,8 +44,8 @@ export type FlowApiKeyAs =
     };
 
 /**
- * How the API key is sent to the registration interface: `body` as the field `ChaveApi` (section 4.1),
- * `body-and-bearer` also as `Authorization: Bearer`, because section 5 mentions bearer authentication.
+ * How the API key is sent to the registration interface. `body`: as the field `ChaveApi` (section 4.1).
+ * `body-and-bearer`: also as `Authorization: Bearer`, because section 5 mentions bearer authentication.
  */
 export type ApiKeyAs = "body" | "body-and-bearer";
 

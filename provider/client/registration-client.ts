@@ -137,7 +137,7 @@ const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
  * The specification shows no errors (section 7), so a service may reject a key with HTTP 200 and an envelope
- * status other than `ok`. A read contains hardly anything else that it could reject.
+ * status other than `ok`. In a get-webhook request, there is hardly anything else to reject.
  */
 export const mayMeanWrongKey = ({
   code,
@@ -150,7 +150,7 @@ export const mayMeanWrongKey = ({
 const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
   connection === "ECONNREFUSED" && isLoopback(hostname);
 
-/** These take about three seconds, which is enough for an emulator to start. */
+/** Five attempts take about three seconds, which is enough for an emulator to start. */
 const MAX_REJECTED_ATTEMPTS = 5;
 
 /** Statuses that reject the address or the format of a request: a retry does not help. */
@@ -163,7 +163,7 @@ export const isRetryableRejection = ({
 }: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
   code === "rejected" && !LASTING_REJECTIONS.has(httpStatus ?? 0);
 
-/** Judges the failures of one call, and gives up early on a local address where nothing listens. */
+/** Decides whether a failed call is retried. Gives up early on a local address where nothing listens. */
 function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
   let rejected = 0;
   return (failure) => {

@@ -18,7 +18,7 @@ export const FORMS_FAIL =
 const SAME_KEY = "give the endpoint the same verification key";
 
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
-  private_address: { hint: "give a URL that the service can reach, through a tunnel or a reverse proxy" },
+  private_address: { hint: "give a URL that the service can reach, such as one of a tunnel or proxy" },
   name_not_resolved: {
     finding: "the name does not resolve",
     hint: "check the host name for typos, and its DNS record; a new record may take minutes",
@@ -36,7 +36,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   proxy_failed: {
     hint:
       "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of this machine, and what the proxy allows; " +
-      "the service may still reach the endpoint",
+      "the service may be able to reach the endpoint without this proxy",
     isLasting: true,
   },
   closed_early: {
@@ -52,7 +52,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
     isLasting: true,
   },
   tls_failed: {
-    hint: "enable TLS 1.2 or later at the endpoint, with a certificate that public clients trust, for this host name",
+    hint: "enable TLS 1.2 or later at the endpoint, with a certificate for this host name that public clients trust",
   },
   tls_untrusted: {
     finding: "the certificate's issuer is not trusted",

@@ -97,7 +97,7 @@ interface DeliveryVector extends Vector {
   body: string;
   padTo?: number;
   times?: number;
-  /** Only a response with this body counts as accepted, because nothing else shows what the endpoint did. */
+  /** Only a response with this body counts as accepted: it shows that the endpoint answered a handshake. */
   challenge?: string;
   signature: Signature | null;
 }

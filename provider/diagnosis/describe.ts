@@ -50,7 +50,7 @@ export function quoteResponse({ body, isComplete }: PostResponse, secrets: reado
 export const quoteText = (text: string, secrets: readonly string[]): string =>
   quote(text, secrets, QUOTED_CHARACTERS);
 
-/** Drops what follows the last mask in a truncated body, because that may end with half of a secret. */
+/** Drops what follows the last mask: a truncated body may end with half of a secret, which is not masked. */
 function untilLastMask(line: string): string {
   const last = line.lastIndexOf(MASK);
   return last < 0 ? line : line.slice(0, last + MASK.length);
@@ -74,7 +74,7 @@ export const SLOW_MS = 5_000;
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
 
-/** Something that may fail later although the handshake passed, or that should be fixed as well. */
+/** Something that may fail later although the handshake passed, or something else to fix if it failed. */
 export interface HandshakeWarning {
   /** The kind of warning. Programs should check this, not the text. */
   code: HandshakeWarningCode;

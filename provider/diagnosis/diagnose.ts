@@ -32,8 +32,8 @@ export interface DiagnoseOptions {
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
   /**
-   * Sends one more handshake: after one that passed, with a wrong token, to warn if that passes too; after a 401 or
-   * 403 without a reason, with a signature, to see whether that was missing. Default false.
+   * Sends one more handshake. If the handshake passed: with a wrong token, to warn if that passes too. If it
+   * failed with an unexplained 401 or 403: with a signature, to see whether that was missing. Default false.
    */
   probe?: boolean;
   /** Ends the diagnosis at once: the promise rejects with the signal's reason. */
@@ -133,7 +133,7 @@ async function judge(
 
 type FailedStep = HandshakeStep & { cause: HandshakeCause };
 
-/** The most informative step; its cause may be the result of a probe. */
+/** Returns the most informative step. Its cause is changed if a probe finds that a signature was missing. */
 async function findTelling(sent: readonly Sent[], { probe = false }: DiagnoseOptions): Promise<FailedStep> {
   const telling = sent.reduce((most, one) => (weigh(one) > weigh(most) ? one : most));
   const step = telling.step as FailedStep;

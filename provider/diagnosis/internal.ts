@@ -1,4 +1,4 @@
-/** A second entry file, for unpublished exports. It omits conformance.ts, which checks an endpoint's other rules. */
+/** A second entry file, for exports that are not published. Omits conformance.ts, which no resource needs. */
 export { CAUSES, isLasting } from "./causes.js";
 export { describeRecord } from "./describe.js";
 export {

@@ -18,8 +18,8 @@ interface Party {
 }
 
 /**
- * Returns a contact's conversation, creating it if needed. If a workspace has too many, drops the one that has
- * been idle longest.
+ * Returns a contact's conversation, creating it if needed. If the workspace then has too many conversations,
+ * drops the one that has been idle longest.
  */
 export function getOrCreateConversation(
   state: EmulatorState,

@@ -166,13 +166,13 @@ function createState(settings: Settings, closing: AbortSignal): EmulatorState {
 }
 
 /**
- * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a
- * connection that the endpoint is closing must not be reused, because a POST without a response cannot be
- * repeated.
+ * How long an idle connection is kept: long enough for a burst of requests, but shorter than servers keep one by
+ * default. A connection that the endpoint is closing must not be reused, because a POST without a response cannot
+ * be repeated.
  */
 const KEEP_ALIVE_MS = 100;
 
-/** The maximum if the endpoint announces a keep-alive time; undici subtracts 2 seconds from that time. */
+/** Caps the keep-alive time that an endpoint announces. undici first subtracts 2 seconds from that time. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {

@@ -9,7 +9,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./names.js";
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterward = {
-  /** Whether the change is made before the fault. Default false: not made; with `delayMs`, made after the delay. */
+  /** Whether to make the change before the fault. Default false: after the delay of `delayMs`, else not at all. */
   afterChange: z.boolean().optional(),
 };
 
@@ -64,7 +64,7 @@ const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]
  *   signature is for the whole body.
  * - `close-before`: not sent. `close-after`: sent, but its response is lost.
  * - `wrong-signature`: signed with a different key.
- * - `duplicate`: sent a second time right after, with the same bytes and headers, as a separate delivery.
+ * - `duplicate`: followed at once by a copy, a separate delivery with the same bytes and headers.
  * - `reorder`: sent after the next delivery of its conversation, or alone if there is none within a second.
  */
 export type DeliveryFault = z.infer<typeof deliveryFault>;

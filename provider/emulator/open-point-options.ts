@@ -50,17 +50,17 @@ function toSchema(point: OpenPoint): z.ZodType {
 
 const { handshake, ...others } = OPEN_POINTS;
 
-/** zod schemas of the switches: the readings of the specification's open points. */
+/** zod schemas of the switches. Each switch selects a reading of one open point of the specification. */
 export const switches = {
   /** How the service performs the handshake. */
   handshake: z.strictObject(toSchemas(handshake)).prefault({}),
   ...toSchemas(others),
 };
 
-/** Picks the switches of an emulator's options. */
+/** Picks the switches from an emulator's options. */
 export const switchSettings = z.object(switches);
 
-/** The readings of the specification's open points. */
+/** How the emulator reads the points that the specification leaves open. */
 export interface Switches extends z.input<typeof switchSettings> {}
 
 /** The switches with every default filled in. */

@@ -50,7 +50,7 @@ export const OPEN_POINTS = {
     }),
     timeoutMs: amount("ms", "8", "time limit of the whole handshake", 5000),
   },
-  failedHandshake: choice("3", "the effect of a set-webhook whose handshake fails", "keeps", {
+  failedHandshake: choice("3", "the result of a set-webhook request whose handshake fails", "keeps", {
     keeps: "422; the registration stays unchanged",
     clears: "422; the registration is removed",
     unverified: "200; the new registration is stored with the status failed",
@@ -76,7 +76,7 @@ export const OPEN_POINTS = {
     undefined,
     FROM_0,
   ),
-  errorShape: choice("7", "the body of an error", "envelope", {
+  errorShape: choice("7", "the body of an error response", "envelope", {
     envelope: '{ "status": "error", "message" }',
     errors: '{ "message", "errors" }, with a list for each field',
     text: "the message alone",
@@ -90,7 +90,7 @@ export const OPEN_POINTS = {
   flowKey: choice("5", "how the flow API key is presented on bot_url", "bearer", {
     bearer: "as Authorization: Bearer",
     raw: "alone in the header Authorization",
-    body: "in the field ChaveApi, as in the registration",
+    body: "in the field ChaveApi, as on the registration interface",
     "header:NAME": "alone in a header of this name",
     none: "not required",
   }),

@@ -22,7 +22,7 @@ const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
   error: "must contain visible ASCII characters only: it is sent in a header",
 });
 
-/** A registration without a handshake. */
+/** A webhook to register without a handshake. */
 export const registrationFields = z.strictObject({
   /** The registered address. */
   webhook_url: z.string().min(1),
@@ -74,7 +74,7 @@ export const emulatorOptions = z.strictObject({
     .optional(),
   /** The initial workspaces. Default: none. */
   workspaces: z.array(workspaceOptions).default([]),
-  /** The default flow of workspaces. Default `echo`. */
+  /** The flow of workspaces that set none. Default `echo`. */
   flow: flow.default("echo"),
   /** The initial faults. Default: none. */
   faults: z.array(faultRule).default([]),

@@ -64,7 +64,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
 
 const ONE_ENTRY = "must be a list of exactly one entry";
 
-/** Adds the wording for lists, which have exactly one entry in every message. */
+/** Adds the wording for lists: every list in a message has exactly one entry. */
 const wordOf: z.core.$ZodErrorMap = (issue) => {
   if ((issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array") return ONE_ENTRY;
   if (issue.code !== "invalid_type" || issue.expected !== "tuple") return errorMap(issue);

@@ -9,7 +9,7 @@ import type { Settings, WorkspaceOptions } from "./options.js";
 import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/** A record has the same form in memory and on the wire: JSON. The control API masks its secrets. */
+/** A record. It has the same form in memory as in the control API's JSON, which masks its secrets. */
 interface Numbered {
   /** Unique within one emulator. */
   id: string;
@@ -59,7 +59,7 @@ export interface MessageRecord extends Owned {
   from: "contact" | "flow" | "agent";
   /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a string here. */
   body: InboundMessage | OutboundMessage;
-  /** The delivery of a reply; null for the contact's messages, and for replies while no webhook accepted deliveries. */
+  /** The id of a reply's delivery; null for a contact's message, or if no webhook accepted deliveries then. */
   delivery: string | null;
   /** The verdict of its delivery, whose record may be gone. Missing until there is a verdict. */
   verdict?: "delivered" | "failed";
@@ -69,7 +69,7 @@ export interface MessageRecord extends Owned {
 export interface HandshakeRecord extends Owned, Ending {
   /** How the parameters were sent, which section 6.1 does not specify. */
   encoding: HandshakeEncoding;
-  /** The `webhook_url` of the set-webhook, including the parameters if they were sent in its query. */
+  /** The `webhook_url` of the set-webhook request, with the parameters if they were sent in its query. */
   url: string;
   /** The `hub_challenge`. */
   challenge: string;
@@ -163,7 +163,7 @@ export interface WorkspaceState extends Settled<
   everSet: boolean;
   /** When the registration becomes `verified` by itself, in milliseconds since 1970. */
   verifiesAtMs: number | null;
-  /** The workspace that receives calls to this one's address, if it is a different one. */
+  /** The name of the workspace that receives the calls to this one's address; null if this one does. */
   routeTo: string | null;
   handshakes: HandshakeRecord[];
   deliveries: DeliveryRecord[];
@@ -202,7 +202,7 @@ interface Changed<Workspace, Talk> {
   workspace: Workspace;
   /** The conversation, new or changed. */
   conversation: Talk;
-  /** The new message, or a reply whose delivery has progressed. */
+  /** The new message, or a reply whose delivery now has its verdict. */
   message: MessageRecord;
   /** The handshake, after it has ended. */
   handshake: HandshakeRecord;
@@ -215,8 +215,8 @@ interface Changed<Workspace, Talk> {
 }
 
 /**
- * A change to the state, such as `{ type: "message", message }`. A new or changed item has the form that it has in
- * memory or in the control API.
+ * A change to the state, such as `{ type: "message", message }`. `Workspace` and `Talk` are the forms of a workspace
+ * and a conversation: those in memory, or those of the control API.
  */
 export type Change<Workspace = WorkspaceState, Talk = Conversation> =
   | {
@@ -264,7 +264,7 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
-  /** Runs the calls to a workspace's registration interface, and a conversation's flow runs, one at a time. */
+  /** A queue for the registration calls of each workspace, and one for the flow runs of each conversation. */
   readonly turns: KeyedQueue<WorkspaceState | Conversation>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
@@ -282,8 +282,8 @@ export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): N
 }
 
 /**
- * How many of each are kept: requests in total; handshakes, deliveries and conversations per workspace;
- * messages per conversation.
+ * How many requests are kept in total; how many handshakes, deliveries and conversations per workspace; and how
+ * many messages per conversation.
  */
 export const HISTORY_LIMIT = 10_000;
 

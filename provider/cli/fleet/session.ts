@@ -3,7 +3,7 @@ import { reportError, reportInterruption } from "../report-error.js";
 
 /**
  * Runs `work`, then exits the process with the code that `work` returns, or with `failed` if `work` fails.
- * The signal fires at the first Ctrl-C.
+ * The signal that `work` receives fires at the first Ctrl-C, SIGTERM or SIGHUP.
  */
 export async function runToEnd(
   failed: number,
@@ -26,11 +26,11 @@ export async function runToEnd(
   await endProcess(signal.aborted && code !== EXIT.done ? EXIT.interrupted : code);
 }
 
-/** `npm run` forwards the Ctrl-C that the terminal also sends, so two within this time count as one press. */
+/** A program under `npm run` receives each Ctrl-C twice, so two within this time count as one press. */
 const ONE_PRESS_MS = 300;
 
 /**
- * The signal fires at the first Ctrl-C, SIGTERM or SIGHUP, which asks the run to stop. A second Ctrl-C stops the
+ * The signal asks the run to stop: it fires at the first Ctrl-C, SIGTERM or SIGHUP. A second Ctrl-C stops the
  * process and its engines at once.
  */
 function listenForStop(): AbortSignal {

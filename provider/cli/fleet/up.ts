@@ -72,7 +72,7 @@ async function planFirst({ fleet, program, run, signal }: Session, options: UpOp
   return plan;
 }
 
-/** Also checks the index stack, where a workspace that has no webhook and is not in the list may remain. */
+/** Also checks the index stack: it may contain a workspace that left the list and has no webhook. */
 function isEmpty(plan: FleetPlan): boolean {
   const { create, update, delete: deleted } = countChanges(plan.stacks);
   const isWithout = create + update + deleted + plan.removals.length === 0;

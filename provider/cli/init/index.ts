@@ -132,7 +132,7 @@ const toProjectName = (folder: string): string =>
 
 /**
  * `source` is how the program's package.json refers to this package: the running clone, the tarball or folder
- * that it was installed from, or its version in the registry. The plugin's archive contains no npm package.
+ * that it was installed from, or its version in the registry. Undefined in the plugin's archive.
  */
 async function findPackage(): Promise<{ own: string; source?: string; clone?: string }> {
   if (isOfArchive()) return { own: fileURLToPath(new URL("..", import.meta.url)) };

@@ -20,7 +20,7 @@ export interface ProgramOptions {
   name: string;
   /** How package.json refers to this package. If undefined, the engine downloads the plugin. */
   source: string | undefined;
-  /** The file or address that the command's wheel was installed from. If empty or undefined, it came from an index. */
+  /** The file or URL from which the wheel was installed; empty or undefined if from a package index. */
   wheel?: string | undefined;
   baseUrl: string;
   /** The user's endpoint. If undefined, the program starts a responder. */
@@ -63,7 +63,7 @@ const EDITS: Record<string, (text: string, options: ProgramOptions) => string> =
       .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
   "requirements.txt": (text, { source, wheel }) =>
     source === undefined ? `pulumi-apichat${wheel ? ` @ ${wheel}` : `==${VERSION}`}\n` : text,
-  // `pulumi install` adds the SDK and its dependencies.
+  // The SDK and its dependencies are removed, because `pulumi install` adds them.
   "go.mod": (text, { name }) =>
     text
       .replace(/(?<=^module ).*/m, name)

@@ -49,7 +49,7 @@ Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 async function listen(options: ListenOptions): Promise<void> {
   const { json = false } = options;
   const verificationKey = await new Credentials(options).secret("verificationKey");
-  // What a sender sends may contain the key.
+  // A request, and so its event, may contain the key.
   const redact = createRedactor([verificationKey]);
   // Loaded here, because `--help` needs no HTTP.
   const { startListening } = await import("./run.js");

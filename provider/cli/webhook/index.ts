@@ -88,7 +88,7 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The output says that a verification key is set and, if you pass yours, whether it is the same. --show-key prints
+The output says only that a key is set and, if you pass yours, whether the two are equal. --show-key prints
 the key. With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with --show-key.
 Values in the URL's query are hidden.
 ${CREDENTIALS_HELP}
@@ -117,7 +117,7 @@ ${ENDINGS}`;
 const PLAN_HELP = `
 The list contains an entry for each workspace, with its name and baseUrl. Each entry may also contain webhookUrl,
 and apiKey or apiKeyEnv (an environment variable whose name contains API_KEY). At the top of the list, these
-fields apply to all entries. An entry without an API key uses the command's.
+fields apply to all entries. An entry without an API key uses the one that you pass to the command.
 
 States: free (nothing registered), yours (the same URL), foreign (a different URL), same-bot (two entries
 reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the

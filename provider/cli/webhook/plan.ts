@@ -18,7 +18,7 @@ export async function runPlan(options: PlanOptions, { credentials, signal }: Com
   let answered = 0;
   const onAnswer = (): void => void (answered += 1);
   const rows = await noteIfSlow(
-    () => `waiting for ${listed.length} workspaces, ${answered} have answered`,
+    () => `waiting for ${listed.length} workspaces; answered so far: ${answered}`,
     () => planWebhooks(listed, { apiKey, apiKeyAs, requestSeconds, signal, onAnswer }),
   );
   const unready = rows.filter((row) => !isReady(row)).length;

@@ -17,8 +17,8 @@ import type { ControlError } from "./shapes.js";
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. An unauthorized caller learns
- * nothing, not even whether a route exists.
+ * Serves the control API and the page on the port of the registration interface. An unauthorized caller
+ * learns nothing, not even whether a route exists.
  */
 export function createControl(
   state: EmulatorState,
@@ -78,7 +78,7 @@ function addToken(app: App, token: string): void {
   });
 }
 
-/** Cookies are shared by all ports of a host. */
+/** The name contains the port, because all ports of a host share their cookies. */
 const cookieNameOf = ({ env }: Context<{ Bindings: HttpBindings }>): string =>
   `apichat_emulator_${env.incoming.socket.localPort}`;
 
@@ -86,7 +86,7 @@ const TOKEN_NEEDED =
   'the token is missing or wrong; send "Authorization: Bearer <token>", or open ' +
   `${PAGE_PATH}?token=<token> in a browser`;
 
-/** Returns the response to any error: JSON, or text at the page's address. */
+/** Returns the response to an error: text if the page was requested, otherwise JSON. */
 function respondError(context: Context, error: Error): Response {
   const { httpStatus, message, headers } = toHttpError(error);
   if (context.req.path === PAGE_PATH) {
@@ -107,7 +107,7 @@ function toHttpError(error: Error): HttpError {
   return new HttpError(500, `the emulator failed: ${error.message}`);
 }
 
-/** Media may come from any origin, everything else only from this one, and text never becomes markup. */
+/** Media may come from any origin, everything else only from this one. No script may turn text into markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

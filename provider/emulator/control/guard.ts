@@ -7,8 +7,8 @@ import type { Settings } from "../options.js";
 export const PAGE_PATH = "/_emulator/";
 
 /**
- * Throws an HttpError for requests that another site's web page can cause, by DNS rebinding or from its own
- * origin.
+ * Throws an HttpError if a web page of another site may have caused the request, either directly or by DNS
+ * rebinding.
  */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
@@ -26,7 +26,7 @@ export function assertSameOrigin(settings: Settings, incoming: IncomingMessage):
 function isOwnHost({ host: listening }: Settings, { socket }: IncomingMessage, host: string): boolean {
   const url = URL.parse(`http://${host}`);
   if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
-  // The host names of a non-loopback address are unknown; there, the token protects the emulator.
+  // On a non-loopback address, the emulator does not know its host names: the token protects it instead.
   if (!isLoopback(listening)) return true;
   return isLoopback(url.hostname) && Number(url.port || 80) === socket.localPort;
 }

@@ -35,7 +35,7 @@ export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>)
 
 const limit = z.coerce.number().int().min(1).max(HISTORY_LIMIT);
 
-/** The query of a list: the newest records of one workspace, or of all. */
+/** The query parameters of a list of the newest records, either of one workspace or of all workspaces. */
 export const listQuery = z.strictObject({ workspace: z.string().optional(), limit: limit.default(1000) });
 
 export function parseQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {

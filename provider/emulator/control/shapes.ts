@@ -39,9 +39,9 @@ export interface HealthView {
   version: string;
 }
 
-/** `GET /_emulator/settings`: the readings of the open points. */
+/** `GET /_emulator/settings`: how this emulator reads the open points of the specification. */
 export interface SettingsView {
-  /** Every switch, as in the options. */
+  /** The value of every switch, keyed as in the options of `startEmulator`. */
   switches: SwitchSettings;
 }
 

@@ -64,7 +64,7 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
     try {
       listener(toEvent(viewer, change));
     } catch (error) {
-      // A listener's bug must not fail the request that is being reported.
+      // Even if a listener has a bug, the request that caused the event must succeed.
       process.emitWarning(error instanceof Error ? error : String(error));
     }
   });

@@ -27,7 +27,7 @@ import {
 import type { Reading } from "../open-point-options.js";
 import type { TurnEnd } from "./queue.js";
 
-/** See `Workspace.deliver`. A rejection, or closing the emulator, leads to a verdict, not an error. */
+/** See `Workspace.deliver`. Does not throw if the endpoint rejects the delivery or the emulator closes. */
 export async function deliverMessage(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -221,7 +221,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
 
-/** Returns why the delivery does not count as accepted; empty if it does. */
+/** Returns why the delivery was not accepted; an empty string if it was. */
 function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
   if ("reason" in result) return result.reason;
   const { status } = result;
@@ -229,7 +229,7 @@ function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryRespons
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: it must be 200` : "");
 }
 
-/** Posts a delivery as far as the fault allows. Faults of the signature and the order are handled above. */
+/** Posts a delivery as far as the fault allows. The callers handle faults of the signature and the order. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,

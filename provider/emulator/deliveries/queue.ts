@@ -9,10 +9,10 @@ interface Turn {
   finish: () => void;
 }
 
-/** How long, in milliseconds, a delivery that must follow the next one waits for that one to arrive. */
+/** How many milliseconds a delivery to be reordered waits for another one, which is then sent first. */
 const NEXT_WAIT_MS = 1000;
 
-/** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */
+/** Performs the deliveries of a conversation, one at a time. Conversations do not wait for each other. */
 export class ConversationQueue {
   /** Fires when the emulator closes or the conversation is removed. */
   readonly ended: AbortSignal;

@@ -70,7 +70,7 @@ function echo({ message }: FlowContext): FlowReply[] {
   return [{ type: "text", text: pressed ? `You pressed ${message.content}` : message.content }];
 }
 
-/** Replies with a button template, or to one of its buttons with one of the other six kinds. */
+/** Replies with a button template. If one of its buttons is pressed, replies with one of the other six kinds. */
 function menu({ message, samples }: FlowContext, defaultAction: Reading<"defaultAction">): FlowReply[] {
   const payload = "submitted_values" in message ? message.submitted_values[0].payload : "";
   const media = MEDIA_KINDS.find((kind) => kind === payload);

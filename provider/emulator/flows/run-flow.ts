@@ -11,9 +11,8 @@ interface FlowJob extends Place {
 }
 
 /**
- * Runs the workspace's flow with a contact's message, once the conversation's earlier messages are done, and
- * queues the flow's replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is
- * published.
+ * Waits until the flow has run for the conversation's earlier messages, then runs it for this message and queues
+ * its replies. If the flow throws or returns an invalid reply, nothing is sent and `flow-failed` is published.
  */
 export const runFlow = (job: FlowJob): Promise<void> =>
   job.state.turns.run(job.conversation, async () => {

@@ -73,7 +73,7 @@ async function sendAsContact(party: Party, fields: object): Promise<void> {
   const sender = { id, name, email: "", phone_number: "", type: "contact" };
   const body = withDigits("conversation_id", party, { ...fields, message_type: "incoming", sender });
   const answer = await send<SentMessage>("POST", ["workspaces", chosenWorkspace(), "messages"], body);
-  // The control API does not treat a redirect as an error.
+  // The control API responds with 200 even if `bot_url` responds with a redirect.
   if (answer.status >= 300) throw new Error(describeRefusal(answer));
 }
 

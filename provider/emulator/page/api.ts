@@ -11,7 +11,7 @@ function routeOf(segments: readonly string[], query?: Query): string {
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** The address of a route whose data the page shows. Its secrets are masked unless they are revealed. */
+/** The address of a route whose data the page shows. The data's secrets are masked, unless `revealed` is true. */
 export const shownRouteOf = (segments: readonly string[], query?: Query): string =>
   routeOf(segments, { ...query, ...(revealed.value && { reveal: "true" }) });
 

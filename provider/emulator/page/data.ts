@@ -38,8 +38,8 @@ export function emptyData(scope: Scope = { workspace: null, conversation: null }
 }
 
 /**
- * Returns the page's data after these events. Applying an event twice does no harm. Removals are not applied,
- * because everything is then loaded again.
+ * Returns the page's data after these events. Applying an event twice does no harm. Does not apply a removal,
+ * because the page loads everything again after one.
  */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
   let { faults } = data;

@@ -9,7 +9,7 @@ export function parseJson(text: string): unknown {
 /** A string, an empty object or list, a bracket, comma, colon, number or word, with any whitespace around it. */
 const TOKEN = /\s*("(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|[^\s{}[\],:"]+)\s*/gs;
 
-/** Without a limit, the indentation of nothing but nested brackets would grow with the square of their number. */
+/** Without a limit, the indentation of n nested brackets would have about n² characters. */
 const MAX_DEPTH = 20;
 
 /** Indenting takes about a second per megabyte. */

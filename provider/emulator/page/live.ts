@@ -16,7 +16,7 @@ let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let gathered: EmulatorEvent[] = [];
 
-/** The events since the latest load began, whose responses may be older. Undefined if nothing is loading. */
+/** The events since the latest load began. Its responses may be older. Undefined if nothing is loading. */
 let meanwhile: EmulatorEvent[] | undefined;
 
 /** Opens the live stream in place of the current one. Whenever the stream opens, everything is loaded again. */
@@ -24,7 +24,7 @@ export function connect(): void {
   source?.close();
   clearTimeout(retry);
   gathered = [];
-  // Data that is still being loaded may contain secrets that must be hidden by now.
+  // Discards a load in progress, because its data may contain secrets that must be hidden by now.
   meanwhile = undefined;
   const opened = new EventSource(shownRouteOf(["events"]));
   source = opened;

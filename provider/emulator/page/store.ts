@@ -15,7 +15,7 @@ export const workspace = computed(() => {
   return workspaces.get(scope.workspace ?? "") ?? null;
 });
 
-/** The contact and conversation of the chat: the chosen ones, or the newly started ones. */
+/** The contact and conversation of the chat: those chosen, or else those of the conversation just started. */
 export const party = computed<Party | null>(() => {
   const { scope, conversations: all } = data.value;
   return all.get(scope.conversation ?? "") ?? begun.value;

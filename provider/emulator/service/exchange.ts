@@ -30,11 +30,11 @@ export function toJson(status: number, value: unknown, headers?: Record<string, 
 interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
-  /** Makes the change. May throw an HttpError. */
+  /** Performs the operation. May throw an HttpError. */
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/** Returns the operation that the request calls; completes the request's record. May throw an HttpError. */
+/** Returns the operation that a request calls, and adds it to the request's record. May throw an HttpError. */
 export type Identify = (
   state: EmulatorState,
   request: HttpRequest,
@@ -97,7 +97,7 @@ function recordRequest(
 
 const SECOND_MS = 1000;
 
-/** Counts a request of a workspace. Throws an HttpError if the limit for the last second was reached. */
+/** Counts a request to a workspace. Throws an HttpError if it already got the maximum in the last second. */
 function countWithinRate(workspace: WorkspaceState, requestsPerSecond: number | undefined): void {
   if (requestsPerSecond === undefined) return;
   const now = performance.now();
@@ -138,7 +138,7 @@ function writeError(
   return toJson(status, body, headers);
 }
 
-/** Makes the change and responds, as far as the fault allows. */
+/** Makes the change of the operation and responds, as far as the fault allows. */
 async function respondWithFault(
   fault: AnswerFault,
   change: () => Promise<HttpResponse>,

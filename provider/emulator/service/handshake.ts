@@ -30,7 +30,7 @@ const makeChallenge: Record<Settings["challenge"], () => string> = {
   long: () => randomBytes(768).toString("base64"),
 };
 
-/** Performs and records one handshake (section 6.1). A failed handshake is a verdict, not an error. */
+/** Performs one handshake (section 6.1) and returns its record. If it fails, `verdict` is `failed`. */
 export async function performHandshake(
   state: EmulatorState,
   workspace: WorkspaceState,

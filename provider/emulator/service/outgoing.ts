@@ -5,7 +5,7 @@ import type { Dispatcher } from "undici";
 import { sleep } from "../../lib/abort.js";
 import { connectionCode, postOnce, PostError, type PostOptions } from "../../lib/post.js";
 
-/** The headers and the body that were sent in one direction. */
+/** The headers and the body of a request or a response. */
 export interface HttpMessage {
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -41,7 +41,7 @@ export const NO_RESPONSE: OutgoingResult = { reason: "no response: the connectio
 
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-/** Posts to a webhook URL: no redirects, one time limit, at most 64 KiB of the response. Never throws. */
+/** Posts to a URL. Follows no redirects, and reads at most 64 KiB of the response. Never throws. */
 export async function post(
   { dispatcher, userAgent, closing: signal }: Outgoing,
   sent: OutgoingRequest,
@@ -100,6 +100,6 @@ function describeCause(error: unknown): string {
 
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
-  // The sleep rejects only because of the signal.
+  // The sleep rejects only if the signal fires: the pause is then over.
   await sleep(durationMs, signal).catch(() => {});
 }

@@ -94,7 +94,7 @@ async function performAction(
   return { status: "ok", data: presentConfiguration(workspace, settings) };
 }
 
-/** Performs the handshake, then registers. After a failed handshake, `failedHandshake` decides what happens. */
+/** Registers the webhook if the handshake passes. If it fails, `failedHandshake` decides what happens. */
 async function setWebhook(
   state: EmulatorState,
   workspace: WorkspaceState,
