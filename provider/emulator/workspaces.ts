@@ -30,7 +30,7 @@ const workspaceChange = workspaceOptions
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** The workspace that gets the calls with this one's address and API key. To undo that, set this one's name. */
+    /** The workspace that receives calls to this one's address with its API key. To undo: this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),
@@ -40,7 +40,7 @@ const workspaceChange = workspaceOptions
     webhook_status: z.string().optional(),
   });
 
-/** A change without the client's involvement. */
+/** What to change in a workspace, without its client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof workspaceChange> {}
 
 function deriveCode(purpose: string, name: string): string {
@@ -130,7 +130,7 @@ export async function resetState(
   const ended: Promise<void>[] = [];
   for (const workspace of state.directory.values()) {
     for (const { queue } of workspace.conversations.values()) ended.push(queue.end());
-    // The lists are emptied in place, because callers hold them.
+    // The lists are emptied in place, because callers have references to them.
     workspace.handshakes.length = 0;
     workspace.deliveries.length = 0;
     workspace.conversations.clear();

@@ -18,7 +18,7 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 
 /** What an `up` would do. */
 export interface FleetPlan extends FleetReport<"plan"> {
-  /** How many webhooks would be created, counted by what their workspaces have registered now. */
+  /** How many webhooks would be created, grouped by what is registered in their workspaces now. */
   creates: CreateCounts;
   /** The names of the workspaces that left the list, sorted. */
   removals: string[];
