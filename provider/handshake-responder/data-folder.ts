@@ -97,7 +97,7 @@ export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port:
 export const readConfigFile = (dataDir: string): string | undefined =>
   readFileIfExists(configPathOf(dataDir));
 
-/** Writes a configuration or, if `config` is undefined, removes the file. Reverses {@link readConfigFile}. */
+/** Writes what {@link readConfigFile} returned, or a new configuration. If `config` is undefined, removes the file. */
 export async function writeConfigFile(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
