@@ -10,9 +10,9 @@ import { instanceKeyOf } from "./origin.js";
 /** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
-   * The keys for handshakes and signatures (section 2.1): one key, or a list of up to 32 that are all
-   * accepted, such as `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and
-   * without a rejected request. Required unless `derivedFrom` is set; then these keys are accepted too.
+   * The keys for handshakes and signatures (section 2.1): one key, or a list of up to 32 that are all accepted,
+   * such as `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a rejected
+   * request. Required without `derivedFrom`; with it, these keys are accepted in addition to the derived ones.
    */
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
   /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
