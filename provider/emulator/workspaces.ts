@@ -30,7 +30,7 @@ const workspaceChange = workspaceOptions
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** The workspace that receives calls to this one's address with its API key. To undo: this one's name. */
+    /** The workspace that answers calls with this one's address and API key. To undo that, set this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),

@@ -151,7 +151,7 @@ export class Engine {
     return end;
   }
 
-  /** After an `up` has adopted what a killed run created: clears the run's pending creates, or all runs warn. */
+  /** Clears a killed run's pending creates, or later runs would warn. A new `up` has put all of them in the state. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);

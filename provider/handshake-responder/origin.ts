@@ -20,7 +20,7 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-/** The engine does not say which backend it uses, so this reads the same settings. Empty if none is set. */
+/** The engine does not say which backend it uses, so this reads the engine's settings. Empty if none is set. */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];

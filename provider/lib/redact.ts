@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Returns the base64 of the bytes alone, and what stays of it, for each offset, if other bytes surround them. */
+/** Returns the base64 of the bytes and, for each offset in longer data, the part that other bytes do not change. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

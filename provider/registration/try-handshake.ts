@@ -36,7 +36,7 @@ const MIN_ANSWER_MS = 1_000;
 const LOCAL_PORT_WAIT_MS = 10_000;
 
 /**
- * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
+ * Performs the handshake before the service does, so that a faulty endpoint never replaces a working one in the
  * registration. Waits until the deadline for an endpoint that is not ready. Throws `handshake_failed` with a
  * transcript. With "warn", tries one round and prints its failure, because the service may reach what we cannot.
  */
