@@ -161,10 +161,10 @@ export interface HandshakeTranscript extends Pick<HandshakeStep, "rule" | "cause
   url: string;
   /** The addresses to which the host name resolved. */
   addresses: string[];
-  /** How many rounds were made. */
+  /** How many rounds of handshakes were made. */
   rounds: number;
   /** The steps of the last round. */
   steps: HandshakeStep[];
-  /** One line on how to fix it; absent if the handshake passed. */
+  /** One line on how to fix the endpoint; absent if the handshake passed. */
   hint?: string;
 }

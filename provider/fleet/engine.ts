@@ -88,7 +88,7 @@ export class Engine {
       isComplete = end.code === 0;
       // The stack was created above only because a preview needs one.
       if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
-      // The engine's final output only repeats the errors of its events.
+      // If the events contain errors, the engine's final output is not needed, because it only repeats them.
       if (reader.result().failures.length === 0) outputOf(end);
     });
     const { failures: reported, ...read } = reader.result();

@@ -106,7 +106,7 @@ class RunStop {
       this.#onEvent?.(event);
     } catch (error) {
       this.thrown ??= { error };
-      this.stop("the program that drives the fleet failed");
+      this.stop("the handler of the run's events failed");
     }
   }
 }

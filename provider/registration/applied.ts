@@ -72,7 +72,7 @@ export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 
-/** Whether the wanted webhook is registered, in the form in which the service returned it, such as with a masked key. */
+/** Whether the wanted webhook is registered. A service may have normalized its URL or masked its key when we set it. */
 export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
   const { webhookUrl, webhookVerificationKey: key } = wanted;
   if (seen.status !== VERIFIED || seen.botUrl === "") return false;

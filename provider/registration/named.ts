@@ -1,4 +1,4 @@
-// A separate entry file for commands. They have no state, so the URL that the user names decides which webhook is ours.
+// A separate entry file for commands. They have no state: a webhook is ours if it has the URL that the user names.
 
 import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";
