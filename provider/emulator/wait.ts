@@ -40,7 +40,7 @@ const recordsOf: { [K in Kind]: (workspace: WorkspaceState) => RecordTypes[K][] 
   message: ({ conversations }) => [...conversations.values()].flatMap(({ messages }) => messages),
 };
 
-/** Resolves with the newest matching record or, if there is none yet, with the first that is recorded. */
+/** Resolves with the newest matching record or, if there is none yet, with the next one. */
 export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,

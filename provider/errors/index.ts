@@ -35,7 +35,7 @@ export class ApiChatError extends Error {
       hints: [],
       attempts: 0,
       ...Object.fromEntries(given),
-      // These come last: if `details` is the data of another failure, it has them too.
+      // These come last, because `details` contains them too if it is the data of another failure.
       code,
       operation: details.operation,
       summary,

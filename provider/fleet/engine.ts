@@ -151,7 +151,7 @@ export class Engine {
     return end;
   }
 
-  /** Clears a killed run's pending creates, or later runs would warn. A new `up` has put all of them in the state. */
+  /** Clears a killed run's pending creates once an `up` has put them in the state: later runs would warn of them. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);

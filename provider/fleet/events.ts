@@ -115,7 +115,7 @@ export class EventReader {
   }
 }
 
-/** Keeps failures of webhooks; if there are none, drops the last of several, which only says that the run failed. */
+/** Keeps only failures of webhooks. If there are none, drops the last of several: it only says that the run failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;

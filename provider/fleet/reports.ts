@@ -83,7 +83,7 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
     /** How many workspaces it has. */
     workspaces: number;
   }[];
-  /** What failed in the stacks and in the index stack; empty if nothing did. */
+  /** What failed in the whole run; empty if nothing did. */
   failures: FleetFailure[];
   /** Why the run stopped early; absent if it did not. */
   stoppedBy?: string;

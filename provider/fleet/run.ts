@@ -27,7 +27,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   action: Action;
   options: FilledOptions;
   places: readonly PlacedStack[];
-  /** Whether the run includes all stacks. If not, it leaves the index unchanged: shards may run at the same time. */
+  /** Whether the run includes all stacks. A shard does not write the index: others may run at the same time. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
   /** The arguments of its stacks' webhooks; empty for a command that runs no program. */

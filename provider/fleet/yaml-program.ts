@@ -18,7 +18,7 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 
 /**
  * `rotation` rotates random keys. Labels within the program are numbered, because YAML may parse a workspace's
- * name as another type than a string. Secrets are variables, because the YAML host's errors quote properties.
+ * name as a number, for example. Secrets are variables, because the YAML host's errors quote properties.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

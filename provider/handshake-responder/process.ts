@@ -83,7 +83,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
   const deadline = Date.now() + START_MS;
   while (Date.now() < deadline) {
     const announced = await readInstance(dataDir);
-    // If a different instance is announced, the announcement is an earlier process's.
+    // An earlier process may have left its announcement there.
     if (announced?.instance === instance && (await isResponding(announced))) return announced;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);

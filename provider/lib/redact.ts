@@ -63,7 +63,7 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 
 /**
  * Creates a function that redacts secrets in a text, even if they are in upper or lower case, or encoded as JSON,
- * URL, form, base64, base64url or hex. Its first call prepares the search, because most operations never call it.
+ * URL, form, base64, base64url or hex. The search is prepared by the first call: most operations make none.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
