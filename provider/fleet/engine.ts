@@ -157,7 +157,7 @@ export class Engine {
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created webhooks that the state lacks, because a destroy would leave them. */
+  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would leave them registered. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -58,7 +58,7 @@ export class EventReader {
 
   result(): Pick<StackReport, "webhooks" | "keys" | "failures"> {
     const { isRefresh } = this.#options;
-    // If a webhook is gone from the service and from the list, the refresh is its only step.
+    // If a webhook is in neither the service nor the list, the refresh is its only step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
     const webhooks = [...new Map([...found, ...this.#webhooks]).values()];
     return {

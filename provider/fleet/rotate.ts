@@ -73,7 +73,7 @@ function chooseRotation(run: FleetRun): string {
     throw invalidFields([{ field: "rotation", text }]);
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
-  // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
+  // No rotation may be skipped: a webhook that misses several has a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
   const name = JSON.stringify(unfinished);
   const first = defined === undefined ? `the name ${name}` : `${name} as the first of rotations`;

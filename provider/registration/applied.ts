@@ -12,7 +12,7 @@ export interface Applied {
   botUrl: string;
   /** The URL as the service returns it, if that differs from `url`. */
   echoUrl?: string;
-  /** Digest of the key as the service returns it, if that differs from the key, such as a mask. */
+  /** Digest of what the service returns as the key, such as a mask, if that is not the key itself. */
   echoKey?: string;
   /** URLs of unconfirmed set-webhook calls that may have taken effect. A webhook with one of them is also ours. */
   attempted?: string[];

@@ -26,7 +26,7 @@ export interface TryHandshakeOptions {
 /** These rounds take four to eight seconds, enough for an endpoint deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
-/** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
+/** If a cause rarely goes away, stop waiting after this many consecutive rounds with it. */
 const MAX_LASTING_ROUNDS = 3;
 
 /** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
