@@ -108,7 +108,7 @@ export function findWorkspace({ directory }: EmulatorState, name: string): Works
   throw invalidOption(`there is no workspace named "${name}"`);
 }
 
-/** See `Emulator.injectFault`. Throws `invalid_config` if the rule's workspace is unknown: the rule would never match. */
+/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace: the rule would never match. */
 export function injectFault(state: EmulatorState, rule: FaultRule): FaultView {
   if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
   return state.faults.add(nextRecord(state, "fault").id, rule);
