@@ -40,7 +40,7 @@ const recordsOf: { [K in Kind]: (workspace: WorkspaceState) => RecordTypes[K][] 
   message: ({ conversations }) => [...conversations.values()].flatMap(({ messages }) => messages),
 };
 
-/** Resolves with the newest record that matches; if none does yet, with the next that does. */
+/** Resolves with the newest matching record or, if there is none yet, with the next one. */
 export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,
@@ -93,7 +93,7 @@ export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: 
 
 const SHOWN = 5;
 
-/** Names the latest records, or explains why there are none. */
+/** Describes what was recorded instead, or explains why there is nothing. */
 function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): string {
   const { directory, settings } = state;
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);

@@ -45,19 +45,19 @@ export interface Workspace extends Readonly<Pick<WorkspaceState, (typeof SHOWN)[
    */
   send(message: InboundMessage): Promise<SentMessage>;
   /**
-   * Changes the workspace or, without a handshake, its registration. Throws `invalid_config` if a value is
-   * wrong, or if there is no registration to change.
+   * Changes fields of the workspace, or of its registration (without a handshake). Throws `invalid_config` if
+   * a value is wrong, or if there is no registration to change.
    */
   change(change: WorkspaceChange): void;
   /** Registers somebody else's endpoint as `verified`, without a handshake. */
   takeOver(registration: Pick<RegisteredWebhook, "webhook_url" | "webhook_verification_key">): void;
-  /** Removes the registration as somebody else would. All four fields are then empty, as after delete-webhook. */
+  /** Removes the registration as somebody else would. get-webhook then returns four empty fields. */
   removeRegistration(): void;
   /**
-   * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other
+   * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the earlier
    * deliveries of its conversation. The message is recorded as a reply of the flow. Resolves with the delivery
-   * after its last attempt (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts deliveries
-   * (`deliveryWhile`).
+   * after its last attempt (`deliveryAttempts`). Throws `invalid_config` if nothing is registered or, with
+   * `deliveryWhile: "verified"`, if its status is not `verified`.
    */
   deliver(message: OutboundMessage): Promise<DeliveryRecord>;
 }

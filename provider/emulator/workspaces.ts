@@ -30,7 +30,7 @@ const workspaceChange = workspaceOptions
       .string()
       .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
       .optional(),
-    /** The workspace that gets the calls with this one's address and API key. To undo that, set this one's name. */
+    /** The workspace that answers calls with this one's address and API key. To undo that, set this one's name. */
     routeTo: text.optional(),
     /** A different registered address, without a handshake. */
     webhook_url: text.optional(),
@@ -40,7 +40,7 @@ const workspaceChange = workspaceOptions
     webhook_status: z.string().optional(),
   });
 
-/** A change without the client's involvement. */
+/** What to change in a workspace, without its client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof workspaceChange> {}
 
 function deriveCode(purpose: string, name: string): string {
@@ -108,7 +108,7 @@ export function findWorkspace({ directory }: EmulatorState, name: string): Works
   throw invalidOption(`there is no workspace named "${name}"`);
 }
 
-/** See `Emulator.injectFault`. Throws `invalid_config` if the rule's workspace is unknown: it would never match. */
+/** See `Emulator.injectFault`. Throws `invalid_config` for an unknown workspace: the rule would never match. */
 export function injectFault(state: EmulatorState, rule: FaultRule): FaultView {
   if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
   return state.faults.add(nextRecord(state, "fault").id, rule);
@@ -130,7 +130,7 @@ export async function resetState(
   const ended: Promise<void>[] = [];
   for (const workspace of state.directory.values()) {
     for (const { queue } of workspace.conversations.values()) ended.push(queue.end());
-    // The lists are emptied in place, because callers hold them.
+    // The lists are emptied in place, because callers have references to them.
     workspace.handshakes.length = 0;
     workspace.deliveries.length = 0;
     workspace.conversations.clear();

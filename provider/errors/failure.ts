@@ -2,7 +2,7 @@ import type { Hint } from "./hints.js";
 
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the
- * API key. `conflict`: a different registration or bot was found. `handshake_failed`: the webhook URL did not
+ * API key. `conflict`: an unexpected registration or bot was found. `handshake_failed`: the webhook URL did not
  * answer the handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: the service
  * could not be reached, or reported a temporary failure. `timeout`: the time limit of the operation has
  * passed. `protocol`: the response does not follow the specification.
@@ -161,10 +161,10 @@ export interface HandshakeTranscript extends Pick<HandshakeStep, "rule" | "cause
   url: string;
   /** The addresses to which the host name resolved. */
   addresses: string[];
-  /** How many rounds were made. */
+  /** How many rounds of handshakes were made. */
   rounds: number;
   /** The steps of the last round. */
   steps: HandshakeStep[];
-  /** One line on how to fix it; absent if the handshake passed. */
+  /** One line on how to fix the endpoint; absent if the handshake passed. */
   hint?: string;
 }

@@ -35,7 +35,7 @@ export class ApiChatError extends Error {
       hints: [],
       attempts: 0,
       ...Object.fromEntries(given),
-      // These override the details, which may come from a different failure.
+      // These come last, because `details` contains them too if it is the data of another failure.
       code,
       operation: details.operation,
       summary,
@@ -62,7 +62,7 @@ export class ApiChatError extends Error {
   }
 }
 
-/** Creates `invalid_config` for fields. `where` names their owner, such as a client. */
+/** Creates `invalid_config` for fields. `where` names what the fields belong to, such as a client. */
 export const invalidFields = (
   problems: readonly FieldProblem[],
   { where = "", ...details }: Partial<ApiChatErrorDetails> & { where?: string } = {},

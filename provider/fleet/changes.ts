@@ -14,7 +14,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   return toFleetReport(run, ran, run.isWhole ? await updateIndex(run, index, ran.stacks) : []);
 }
 
-/** Records in every existing stack what the service returns. Leaves the index stack unchanged. */
+/** Refreshes every existing stack: its state then shows what the service returns. Leaves the index stack unchanged. */
 export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
   const run = await beginRun(context, "refresh", options);
   return toFleetReport(run, await runStacks(run, { action: "refresh" }));

@@ -22,7 +22,7 @@ export interface FleetDefinition {
   /** The workspaces, or the path of a file that lists them (YAML or JSON), relative to the current folder. */
   workspaces: string | readonly ListedWorkspace[];
   /**
-   * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process,
+   * Returns the arguments of one workspace's webhook, as plain values. It is called in the fleet's own process,
    * for each workspace, before any engine starts.
    */
   webhook: (
@@ -38,7 +38,7 @@ export interface FleetDefinition {
   folder?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
   secretsProvider?: string;
-  /** For derived keys: the rotations to pass to `webhook`, newest first. To rotate, prepend one and run `rotate`. */
+  /** For derived keys: the rotations to pass to `webhook`, newest first. To rotate, prepend a name and run `rotate`. */
   rotations?: readonly string[];
 }
 

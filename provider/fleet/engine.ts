@@ -86,9 +86,9 @@ export class Engine {
       if (!exists) await this.#init(stack);
       const end = await this.#execute(task, reader);
       isComplete = end.code === 0;
-      // A preview needs a stack, so one was created for it.
+      // The stack was created above only because a preview needs one.
       if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", stack);
-      // The engine's final output only repeats the errors of its events.
+      // If the events contain errors, the engine's final output is not needed, because it only repeats them.
       if (reader.result().failures.length === 0) outputOf(end);
     });
     const { failures: reported, ...read } = reader.result();
@@ -136,12 +136,12 @@ export class Engine {
     await this.#ask("stack", "init", "--no-select", ...provider, "--stack", stack);
   }
 
-  /** A file that exists while an `up` of the stack runs, and after one that was killed. */
+  /** The path of a file that exists while an `up` of the stack runs, and stays if the `up` is killed. */
   #markOf(stack: string): string {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. The marker stays if the engine was killed, now or in an earlier `up` that was never completed. */
+  /** Runs an `up`. The marker stays if the engine is killed, or if it was there before and the `up` fails. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);
@@ -151,13 +151,13 @@ export class Engine {
     return end;
   }
 
-  /** Clears a killed run's pending creates: their resources are in the state by now, but later runs would warn. */
+  /** Clears a killed run's pending creates once an `up` has put them in the state: later runs would warn of them. */
   async #forgetPending(stack: string): Promise<void> {
     if ((await this.#findPending(stack)).length === 0) return;
     await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
   }
 
-  /** Throws if a killed run may have created webhooks that the state lacks, because a destroy would leave them. */
+  /** Throws if a killed run may have created webhooks that the state lacks: a destroy would leave them registered. */
   async #rejectAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;

@@ -13,7 +13,7 @@ const KEY = "apichat:index:VerificationKey";
 
 const COLOURS = /<\{%.*?%\}>/g;
 
-/** The change that each engine operation makes to a resource. Other operations are only steps of a change. */
+/** Maps engine operations to changes of a resource. Operations that are not listed are only steps of a change. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",
@@ -27,7 +27,7 @@ export type StackEvent =
   | { type: "failure"; failure: FleetFailure }
   | { type: "note"; line: string; workspace?: string };
 
-/** A resource as an engine event shows it, with secrets as objects. */
+/** A resource in an engine event. Its secrets appear as objects. */
 type Shown = { id: string; inputs: Record<string, unknown>; outputs: Record<string, unknown> };
 
 export interface EventReaderOptions {
@@ -58,7 +58,7 @@ export class EventReader {
 
   result(): Pick<StackReport, "webhooks" | "keys" | "failures"> {
     const { isRefresh } = this.#options;
-    // If a webhook is gone from the service and from the list, the refresh is its only step.
+    // If a webhook is in neither the service nor the list, the refresh is its only step.
     const found = [...this.#refreshed].filter(([, { change }]) => isRefresh || change === "delete");
     const webhooks = [...new Map([...found, ...this.#webhooks]).values()];
     return {
@@ -115,7 +115,7 @@ export class EventReader {
   }
 }
 
-/** Failures of webhooks explain why the run failed. Of any other failures, the last only says that the run failed. */
+/** Keeps only failures of webhooks. If there are none, drops the last of several: it only says that the run failed. */
 function selectTelling(failures: FleetFailure[]): FleetFailure[] {
   const own = failures.filter(({ workspace }) => workspace !== undefined);
   if (own.length > 0) return own;

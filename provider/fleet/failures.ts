@@ -6,7 +6,7 @@ export const toFailure = (error: Failure, where: Pick<FleetFailure, "stack" | "w
   return { ...where, message: renderFailure(bare, "fleet"), error: bare };
 };
 
-/** Runs an operation on a stack. Returns its failure, or an empty array. */
+/** Runs an operation on a stack. Returns its failure in an array, which is empty if it succeeds. */
 export async function failureOf(stack: string, work: () => Promise<void>): Promise<FleetFailure[]> {
   try {
     await work();

@@ -31,8 +31,8 @@ export async function openIndex(run: FleetRun): Promise<FleetIndex> {
 }
 
 /**
- * Throws if the backend lacks a stack that the index lists, because a new stack would replace the workspaces' keys. An
- * engine killed while it rewrites a state for a changed `PULUMI_DIY_BACKEND_GZIP` may leave only a copy of the state.
+ * Throws if the backend lacks a stack that the index lists, because a new stack would replace the workspaces' keys. If
+ * `PULUMI_DIY_BACKEND_GZIP` was changed, an engine killed while it writes the state may leave only a copy of it.
  */
 export function rejectLostStacks({ fleet, stacks, existing }: FleetRun, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
@@ -83,7 +83,7 @@ export function requireDeployed(run: FleetRun, index: FleetIndex): void {
 }
 
 export function isStale(previous: FleetIndex, previews: readonly StackReport[]): boolean {
-  // Webhooks to be deleted are still registered; webhooks to be created have no bot URL yet.
+  // All count as unchanged: webhooks to be deleted are still registered, those to be created have no bot URL.
   const now = previews.map(({ webhooks, ...report }) => ({
     ...report,
     webhooks: webhooks.map((webhook) => ({ ...webhook, change: "same" as const })),
@@ -91,7 +91,7 @@ export function isStale(previous: FleetIndex, previews: readonly StackReport[]):
   return !isDeepStrictEqual(nextIndex(previous, now), previous);
 }
 
-/** The index after a run. If a stack did not finish, keeps the entries that its report lacks. */
+/** Returns the index after a run. Keeps entries that an unfinished stack's report lacks. */
 function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackReport[]): FleetIndex {
   const places = new Map(
     Object.entries(botUrls).map(([name, botUrl]) => [name, { botUrl, stack: stackOf[name] ?? "" }]),

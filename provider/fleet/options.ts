@@ -3,7 +3,7 @@ import * as z from "zod";
 import { wholeNumberShape } from "./definition.js";
 import type { FleetAction, FleetFailure, StackReport, WebhookReport } from "./reports.js";
 
-/** The options of every run: how much runs at once, and when the run stops. */
+/** The options of every run: which stacks it includes, how many run at once, and when it stops. */
 export interface RunOptions {
   /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
   stacksAtOnce?: number;
@@ -23,7 +23,7 @@ export interface RunOptions {
 export interface UpOptions extends RunOptions {
   /** Queries the service first, so that `plan` shows drift and `up` repairs it. */
   refresh?: boolean;
-  /** How many workspaces that left the list may be removed. Default 10. */
+  /** The maximum number of workspaces to remove because they are no longer in the list. Default 10. */
   maxRemovals?: number;
 }
 
@@ -42,7 +42,7 @@ export type FleetEvent =
       type: "run-started";
       /** The command. */
       action: FleetAction;
-      /** How many stacks it runs on. */
+      /** How many stacks the run includes. */
       stacks: number;
       /** How many workspaces these stacks have. */
       workspaces: number;

@@ -3,7 +3,7 @@ import type { ListedWorkspace } from "../workspace-list/index.js";
 
 /**
  * Returns the index of a workspace's stack. It depends only on the name and the count, not on other workspaces.
- * With rendezvous hashing, a larger count moves only those workspaces that are then in the new stacks.
+ * Because of rendezvous hashing, a larger count moves workspaces only into the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {
   let best = { index: 0, score: -1 };
@@ -15,7 +15,7 @@ export function stackOf(workspace: string, count: number): number {
   return best.index;
 }
 
-/** The name of a stack. It contains the count, so stacks of different splits have different names. */
+/** The name of a stack. It contains the count, so all names change if the count does. */
 export function stackName(fleet: string, index: number, count: number): string {
   return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
 }

@@ -18,7 +18,7 @@ export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", numb
 
 /** What an `up` would do. */
 export interface FleetPlan extends FleetReport<"plan"> {
-  /** How many webhooks would be created, counted by what their workspaces have registered now. */
+  /** How many webhooks would be created, grouped by what is registered in their workspaces now. */
   creates: CreateCounts;
   /** The names of the workspaces that left the list, sorted. */
   removals: string[];
@@ -35,7 +35,7 @@ export async function planFleet(context: FleetContext, options: UpOptions): Prom
   const webhooks = ran.stacks.flatMap((stack) => stack.webhooks);
   const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
   const removals = [...new Set([...findRemovals(run, index), ...deleted])].toSorted();
-  // The index lacks some of these workspaces if a run was killed before it wrote the index.
+  // Checked again, because the index lacks some of these if a run was killed before it wrote the index.
   rejectTooManyRemovals(removals, maxRemovals);
   const { creates, failures } = await observeCreates(run, ran.stacks);
   const report = toFleetReport(run, ran, failures);

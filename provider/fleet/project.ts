@@ -49,7 +49,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a whole project for use with `pulumi`. Throws `invalid_config` if the folder has another project. */
+/** Writes a whole project for use with `pulumi`. Throws `invalid_config` if the folder contains another. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,

@@ -85,7 +85,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   }
 }
 
-/** Returns undefined for text, and for the incomplete last line of a killed engine. */
+/** Parses an event. Returns undefined for other text, and for the incomplete last line of a killed engine. */
 function parseEvent(line: string): EngineEvent | undefined {
   const event = line.startsWith('{"sequence":') ? jsonOrText(line) : undefined;
   return isMap(event) ? (event as unknown as EngineEvent) : undefined;
@@ -124,7 +124,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   throw new Error((reason || unexplained) + hintOf(code, reason));
 }
 
-/** How to fix what the engine does not explain; the engine's own login hint is for Pulumi Cloud only. */
+/** Returns advice that the engine itself lacks; its own advice to log in, for example, is for Pulumi Cloud only. */
 function hintOf(code: number | null, reason: string): string {
   if (code === NOT_LOGGED_IN)
     return "; for a different backend, set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";

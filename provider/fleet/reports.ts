@@ -48,7 +48,7 @@ export interface FleetFailure {
 export interface StackReport {
   /** The stack's name. */
   stack: string;
-  /** How the command ended there. */
+  /** How the command ended in this stack. */
   outcome: Outcome;
   /** How long it took, in seconds. */
   seconds: number;
@@ -83,7 +83,7 @@ export interface FleetReport<Action extends FleetAction = "up" | "refresh" | "de
     /** How many workspaces it has. */
     workspaces: number;
   }[];
-  /** What failed, over all stacks; empty if nothing did. */
+  /** What failed in the whole run; empty if nothing did. */
   failures: FleetFailure[];
   /** Why the run stopped early; absent if it did not. */
   stoppedBy?: string;

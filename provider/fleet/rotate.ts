@@ -33,7 +33,7 @@ export interface RotationWave {
 export interface RotationReport extends FleetReport<"rotate"> {
   /** The name of the rotation. To continue the rotation, use the same name. */
   rotation: string;
-  /** In order; waves that were not started are `stopped`. */
+  /** The waves in the order of the rotation; those that were not started are `stopped`. */
   waves: RotationWave[];
 }
 
@@ -73,7 +73,7 @@ function chooseRotation(run: FleetRun): string {
     throw invalidFields([{ field: "rotation", text }]);
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
-  // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
+  // No rotation may be skipped: a webhook that misses several has a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
   const name = JSON.stringify(unfinished);
   const first = defined === undefined ? `the name ${name}` : `${name} as the first of rotations`;
@@ -83,7 +83,7 @@ function chooseRotation(run: FleetRun): string {
   throw invalidFields([{ field: "rotation", text }]);
 }
 
-/** Throws `invalid_config` if a derived key would not change. If a key is a string, only `up` finds that out. */
+/** Throws `invalid_config` if a derived key would not change. Keys that are strings are checked after the `up`. */
 function requireRotated({ webhooks }: FleetRun, rotation: string): void {
   const problems = [...webhooks].flatMap(([name, { webhookVerificationKey: key }]) =>
     typeof key === "string" || key.derivedFrom === undefined || key.rotations?.[0] === rotation
@@ -97,7 +97,7 @@ const NOT_ROTATED =
   "the rotation does not change the key; webhook must return a different one, " +
   "for example with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** Runs the waves one after another. Once a wave is not done, skips all later ones. */
+/** Runs the waves one after another. After a wave that is not `done`, skips the rest. */
 async function runWaves(
   run: FleetRun<"rotate">,
   rotation: string,

@@ -27,7 +27,7 @@ export interface FleetRun<Action extends FleetAction = FleetAction> extends Flee
   action: Action;
   options: FilledOptions;
   places: readonly PlacedStack[];
-  /** Whether it runs on all stacks. A shard does not write the index stack, because shards may run at the same time. */
+  /** Whether the run includes all stacks. A shard does not write the index: others may run at the same time. */
   isWhole: boolean;
   existing: ReadonlySet<string>;
   /** The arguments of its stacks' webhooks; empty for a command that runs no program. */
@@ -64,7 +64,7 @@ export async function beginRun<Action extends FleetAction>(
   return { fleet, engine, stacks, action, options, places, isWhole, existing, webhooks, startedAt, stop };
 }
 
-/** Throws if stacks of a different split exist, because a workspace moved to a new stack would lose its webhook. */
+/** Throws if existing stacks' names contain another count: a workspace moved to a new stack would lose its webhook. */
 function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<string>): void {
   const others = [...existing].filter((name) => (countInName(fleet, name) ?? count) !== count).toSorted();
   const [first] = others;
@@ -77,7 +77,7 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   ]);
 }
 
-/** Ends a run early, once; only the first reason is kept. */
+/** Ends a run early. If there are several reasons, only the first is kept. */
 class RunStop {
   readonly #controller = new AbortController();
   readonly #onEvent: RunOptions["onEvent"];
@@ -106,7 +106,7 @@ class RunStop {
       this.#onEvent?.(event);
     } catch (error) {
       this.thrown ??= { error };
-      this.stop("the program that drives the fleet failed");
+      this.stop("the handler of the run's events failed");
     }
   }
 }
@@ -126,7 +126,7 @@ export async function runStacks(
   const atOnce = Math.min(options.stacksAtOnce, places.length);
   const callsPerOrigin = Math.max(1, Math.floor(options.callsPerOrigin / Math.max(1, atOnce)));
   const reports = new Map<PlacedStack, StackReport>();
-  // The report of a stack repeats the failures of its events.
+  // A stack's report repeats failures that its events have already reported.
   const failures = new Set<FleetFailure>();
   const note = (failure: FleetFailure): void => {
     if (failures.has(failure)) return;
@@ -168,14 +168,14 @@ export const skip = ({ name: stack, workspaces }: PlacedStack): StackResults["sk
   workspaces: workspaces.length,
 });
 
-/** Reports a failure. Ends the run once there are `stopAfterFailures` of them. */
+/** Reports a failure. Ends the run if `count`, the number of failures, reaches `stopAfterFailures`. */
 export function noteFailure({ stop, options }: FleetRun, failure: FleetFailure, count: number): void {
   const most = options.stopAfterFailures;
   stop.emit({ type: "failure", failure });
   if (count >= most) stop.stop(`${most === 1 ? "1 failure" : `${most} failures`}, the limit`);
 }
 
-/** The report of a run: the results of its stacks, and later failures, such as one of the index stack. */
+/** Creates a run's report from the results of its stacks and later failures, such as one of the index stack. */
 export function toFleetReport<Action extends FleetAction>(
   { fleet, action, options, isWhole, startedAt, stop }: FleetRun<Action>,
   ran: StackResults,

@@ -31,7 +31,7 @@ export interface DriftReport extends Omit<FleetReport<"watch">, "outcome" | "sta
   checked: number;
 }
 
-/** Changes nothing. Throws `invalid_config` if the backend has stacks of a different split. */
+/** Changes nothing. Throws `invalid_config` if the number of stacks has changed. */
 export async function watchFleet(context: FleetContext, options: RunOptions = {}): Promise<DriftReport> {
   const run = await beginRun(context, "watch", options);
   const { stacks, outcome, ...report } = toFleetReport(
@@ -62,7 +62,7 @@ function findDrift({ fleet }: FleetRun, seen: readonly Seen[]): DriftedWorkspace
   const listed = new Map(fleet.workspaces.map(({ name, baseUrl }) => [name, baseUrl]));
   const found = new Map<string, DriftedWorkspace>();
   for (const { stack, webhooks, keys } of seen) {
-    // Keys come first, so that a webhook's difference replaces its key's.
+    // Keys come first: if a webhook and its key both differ, the webhook's entry replaces the key's.
     const reports: WebhookReport[] = [...keys, ...webhooks];
     for (const { workspace, change, drift } of reports) {
       const baseUrl = listed.get(workspace);

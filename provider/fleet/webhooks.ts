@@ -70,7 +70,7 @@ export function webhooksOf({ workspaces }: PlacedStack, webhooks: Webhooks): Web
   return new Map([...webhooks].filter(([name]) => names.has(name)));
 }
 
-/** A killed run would lose a random key that no checkpoint has stored. */
+/** Whether any key is random: such a key is lost if the run is killed before a checkpoint has stored it. */
 export const hasRandomKey = (webhooks: Webhooks): boolean =>
   [...webhooks.values()].some(
     ({ webhookVerificationKey: key }) => typeof key === "object" && key.derivedFrom === undefined,

@@ -17,8 +17,8 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 });
 
 /**
- * `rotation` rotates random keys. Labels within the program are numbered, because YAML may not read a name as
- * a string. Secrets are variables, because the YAML host's errors quote the line of a property.
+ * `rotation` rotates random keys. Labels within the program are numbered, because YAML may parse a workspace's
+ * name as a number, for example. Secrets are variables, because the YAML host's errors quote properties.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

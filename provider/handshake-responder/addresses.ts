@@ -1,13 +1,13 @@
 import { isUnknown, UNKNOWN } from "../pulumi/unknown.js";
 import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../server/addresses.js";
 
-/** Addresses that mean every interface. They cannot be called, so URLs use the loopback address instead. */
+/** Addresses that stand for all interfaces. No client can connect to them, so URLs contain a loopback address. */
 const EVERY_INTERFACE = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],
 ]);
 
-/** Host and port as written in a URL; also the ID of the process. */
+/** Host and port as written in a URL; also the ID of the process's resource. */
 export const authorityOf = (host: string, port: number): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;
 

@@ -52,7 +52,7 @@ const workspaceShape = ofFile.workspaces.valueType.extend({
     .optional(),
 });
 
-/** The inputs with their defaults, as far as a preview knows them. */
+/** The schema of the inputs with their defaults. It is applied to the values that a preview knows. */
 const SHAPE = z
   .object({
     host: ofFile.host,
@@ -127,7 +127,7 @@ async function resolveWorkspaces(workspaces: unknown, derivation: Derivation): P
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Returns the derived keys, then the workspace's own. Neither seed nor subject is stored in the state. */
+/** Returns the derived keys, followed by the given ones; the state contains neither seed nor subject. */
 async function resolveKeys(
   given: unknown,
   { subject, derivedFrom, rotations }: Derivation & { subject: unknown },
@@ -141,7 +141,7 @@ async function resolveKeys(
 
 const COMPARED = ["workspaces", "host", "publicUrl", "dataDir"] as const;
 
-/** Looks only at the state: finding out whether the process has ended is the job of a refresh. */
+/** Compares the inputs only with the state: a refresh finds out whether the process has ended. */
 export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   const hasMoved = (inputs.port || portOfId(id)) !== state.port;

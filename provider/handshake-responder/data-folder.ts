@@ -53,7 +53,7 @@ export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessSt
   }
   const stacks = [inputs, ...(previous ? [previous] : [])].map(({ instanceKey }) => stackKeyOf(instanceKey));
   const owner = readOwner(dataDir);
-  // Taking over a folder with only deliveries loses nothing.
+  // A folder that contains nothing but deliveries can be taken over without losing any.
   const isNew = files.every((file) => isOfSpool(file));
   if (!isNew && !stacks.includes(stackKeyOf(owner ?? ""))) {
     const whose = owner === undefined ? "a responder without a stack" : `the stack ${stackKeyOf(owner)}`;
@@ -80,7 +80,7 @@ const readOwner = (dataDir: string): string | undefined =>
 
 const stackKeyOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
-/** The resource that owns the state's folder now, if it is not the state's own resource. */
+/** Returns the instance key of the folder's owner, unless the owner is the resource of this state. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
   return owner === instanceKey ? undefined : owner;
@@ -97,13 +97,13 @@ export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port:
 export const readConfigFile = (dataDir: string): string | undefined =>
   readFileIfExists(configPathOf(dataDir));
 
-/** Writes a configuration, or removes it if undefined. Can restore what {@link readConfigFile} returned. */
+/** Writes what {@link readConfigFile} returned, or a new configuration. If `config` is undefined, removes the file. */
 export async function writeConfigFile(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
 
-/** The port in a folder's configuration. The configuration is kept when a refresh finds the process gone. */
+/** Returns the port in a folder's configuration, which stays even if a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   const config = jsonOrText(readConfigFile(dataDir) ?? "");
   // An invalid port, edited by hand, is ignored: the file is about to be replaced.
@@ -112,7 +112,7 @@ export function configuredPort(dataDir: string): number | undefined {
 
 /**
  * Removes our files, but keeps deliveries that were acknowledged but not forwarded, and the record of their
- * owner. Returns a warning if any deliveries are kept. Leaves another responder's folder unchanged, with a warning.
+ * owner. Leaves another responder's folder unchanged. Returns a warning in that case, or if deliveries are kept.
  */
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;

@@ -10,9 +10,9 @@ import { instanceKeyOf } from "./origin.js";
 /** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
-   * The keys for handshakes and signatures (section 2.1): one key, or a list of up to 32 that are all
-   * accepted, such as `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and
-   * without a rejected request. Required without `derivedFrom`; with it, these keys are accepted in addition.
+   * The keys for handshakes and signatures (section 2.1): one key, or a list of up to 32 that are all accepted,
+   * such as `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a rejected
+   * request. Required without `derivedFrom`; with it, these keys are accepted in addition to the derived ones.
    */
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
   /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
@@ -81,7 +81,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
   declare readonly port: pulumi.Output<number>;
   /** The process ID, as the last `up` or `refresh` saw it. */
   declare readonly pid: pulumi.Output<number>;
-  /** The folder with deliveries and log, for `apichat responder deliveries --data-dir`. */
+  /** The folder that contains the deliveries and the log: pass it to `apichat responder deliveries --data-dir`. */
   declare readonly dataDir: pulumi.Output<string>;
   /**
    * The health check URL, which answers 200 while the process is healthy. It uses host and port even if `publicUrl` is

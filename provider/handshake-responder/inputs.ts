@@ -3,10 +3,10 @@ import type { Path } from "../pulumi/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { ServerConfig } from "../server/remote.js";
 
-/** The inputs after check, with the keys and paths of the workspaces. */
+/** The inputs after check, which adds derived keys and default paths to the workspaces. */
 export interface ProcessInputs extends Pick<ServerConfig, "host" | "dataDir" | "workspaces"> {
   name: string;
-  /** `<project>/<stack>-<digest of its owner>/<name>`: the end of the default folder's path. See origin.ts. */
+  /** `<project>/<stack>-<digest>/<name>`: the end of the default folder's path. See origin.ts. */
   instanceKey: string;
   /** The port to listen on. If absent or 0: the port that the process had before, or any free one. */
   port?: number;

@@ -20,7 +20,7 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
   return [project, `${stack}-${digest}`, name].join("/");
 }
 
-/** The engine does not say which backend it uses, so this reads what the engine reads. Empty if none is set. */
+/** The engine does not say which backend it uses, so this reads the engine's settings. Empty if none is set. */
 async function currentBackend(): Promise<string> {
   const url = process.env["PULUMI_BACKEND_URL"] || (await backendOfProject()) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];
@@ -45,7 +45,7 @@ async function backendOfLogin(): Promise<string> {
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Returns undefined if the file cannot be read. The engine has already read the files that matter. */
+/** Returns undefined if the file cannot be read; the engine has already read every file that it needs. */
 const read = (file: string): Promise<string | undefined> => readFile(file, "utf8").catch(() => undefined);
 
 /** Where systemd and D-Bus keep the machine ID; containers may lack it. */

@@ -29,12 +29,12 @@ let programWords = (): readonly string[] => [
   fileURLToPath(new URL("../cli/main.js", import.meta.url)),
 ];
 
-/** Sets the words before `responder --config …`. A bundle sets itself, because it does not contain the bin. */
+/** Sets the words before `responder --config …`. A bundle names itself here, because it lacks the package's bin. */
 export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/** Only these variables are passed on, because others contain the config passphrase and credentials. */
+/** Only these environment variables are passed on: others may be secret, such as the config passphrase. */
 const INHERITED = /^(PATH|HOME|TZ|LANG|TMPDIR|(HTTPS?|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
 
 const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
@@ -83,7 +83,7 @@ async function waitUntilReady(child: ChildProcess, folder: Folder, instance: str
   const deadline = Date.now() + START_MS;
   while (Date.now() < deadline) {
     const announced = await readInstance(dataDir);
-    // A different announcement belongs to an earlier process.
+    // An earlier process may have left its announcement there.
     if (announced?.instance === instance && (await isResponding(announced))) return announced;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(folder);

@@ -5,7 +5,7 @@ export const NEVER: AbortSignal = new AbortController().signal;
 /** The longest delay that a timer accepts, in milliseconds. A timer with a longer delay fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Fires when any of the signals does. Avoids `AbortSignal.any`, which is slow, if at most one is given. */
+/** Returns a signal that fires when any of these does. For one or none, avoids `AbortSignal.any`, which is slow. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);

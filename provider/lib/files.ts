@@ -106,7 +106,7 @@ export const fileSize = (path: string): number => findStats(path)?.size ?? 0;
 /** A day in milliseconds. No run lasts this long. */
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-/** Removes the files and subfolders with a matching name that earlier runs left over a day ago. */
+/** Removes files and subfolders of earlier runs: those with a matching name, unchanged for more than a day. */
 export function removeStale(folder: string, name = /./): void {
   for (const path of readdirSync(folder).flatMap((file) => (name.test(file) ? join(folder, file) : []))) {
     // Another process may have removed it by now.
@@ -144,6 +144,6 @@ export async function readTextFile(path: string, wanted: string): Promise<string
   }
 }
 
-/** Creates the error for wrong input, with a line for each problem. */
+/** Creates an `invalid_config` error with a line for each problem. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
   invalidFields(problems.map((text) => ({ field: "", text })));

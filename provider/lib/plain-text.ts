@@ -13,7 +13,7 @@ export function toShortText(text: string, characters: number): string {
 /** Formats one line of NDJSON that is safe for a terminal: JSON itself does not escape C1 controls. */
 export const toJsonLine = (value: unknown): string => `${toPlainText(JSON.stringify(value))}\n`;
 
-/** Quotes resource names in sorted order, because the engine processes resources in any order. */
+/** Quotes resource names, sorted, because the order in which the engine processes resources varies. */
 export const joinQuotedNames = (names: readonly string[]): string =>
   names
     .toSorted()

@@ -4,7 +4,7 @@ import { MAX_TIMER_MS, NEVER } from "./abort.js";
 import { formatUrl } from "./url.js";
 
 export interface PostOptions {
-  /** Pairs, or alternating names and values. Only the headers that the connection needs are added. */
+  /** An object, or a list in which names and values alternate. Only headers that the connection needs are added. */
   headers?: Record<string, string> | string[];
   body?: Dispatcher.DispatchOptions["body"] | undefined;
   /** How much of the response's body is read, in bytes. A longer body is cut there, and the connection is closed. */
@@ -144,7 +144,7 @@ export const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/
 /** OpenSSL's own line: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
 const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 
-/** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
+/** Advice that Node adds to an error message. It does not help here: the endpoint must be fixed, not this process. */
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
 export function describeConnectionError(error: unknown): string {
@@ -164,7 +164,7 @@ const PROXY_VARIABLES = {
 /** The code of an error that a proxy caused: the proxy rejects the connection, or cannot be reached. */
 export const PROXY_FAILED = "ERR_PROXY";
 
-/** Returns an error that names the environment's proxy if the proxy caused the failure. */
+/** If the environment's proxy caused the error, returns one that names the proxy; otherwise, the error itself. */
 function blameProxy(error: Error, { protocol, port }: URL): Error {
   const variables = PROXY_VARIABLES[protocol as keyof typeof PROXY_VARIABLES];
   const proxy = URL.parse(variables.map((name) => process.env[name]).find(Boolean) ?? "");

@@ -26,7 +26,7 @@ export function printLinesWith(next: Printer): Printer {
   return previous;
 }
 
-/** Announces work that takes over two seconds. If `signal` ends it, the error says what was in progress. */
+/** Prints a line if the work takes over two seconds. If `signal` ends the work, the error says what was in progress. */
 export async function printIfSlow<T>(
   name: string,
   describe: () => string,

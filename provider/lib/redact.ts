@@ -63,7 +63,7 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
 
 /**
  * Creates a function that redacts secrets in a text, even if they are in upper or lower case, or encoded as JSON,
- * URL, form, base64, base64url or hex. Only its first call prepares the search: most operations never call it.
+ * URL, form, base64, base64url or hex. The search is prepared by the first call: most operations make none.
  * Redacting a text then takes linear time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
@@ -107,7 +107,7 @@ function mask(text: string, { pieces, lengths, headLength, heads }: Pieces): str
   return clean + text.slice(maskedTo);
 }
 
-/** Cuts a spelling into pieces. The last piece overlaps the one before. */
+/** Cuts a spelling into pieces of equal length, so the last piece may overlap the one before. */
 const toPieces = (spelling: string): string[] => [
   ...(spelling.match(WHOLE_PIECES) ?? []),
   spelling.slice(-PIECE_CHARACTERS),
@@ -142,7 +142,7 @@ export const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** The base64 of the bytes; also, for each offset in longer data, the part that depends only on these bytes. */
+/** Returns the base64 of the bytes and, for each offset in longer data, the part that other bytes do not change. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

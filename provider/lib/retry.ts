@@ -7,7 +7,7 @@ const CALL_BACK_OFF = { firstMs: 250, longestMs: 8_000 };
 /** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** The minimum time for a retry, in milliseconds. A shorter one would time out and so hide the previous failure. */
+/** The minimum time that a retry needs, in milliseconds. With less, its timeout would hide the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
 /** Converts a Retry-After header, in seconds or a date, to milliseconds: 0 to {@link MAX_RETRY_AFTER_MS}. */

@@ -50,8 +50,8 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     if (options.create ?? true) createPrivateFile(path);
     else accessSync(path);
     if (fileSize(`${path}-wal`) > 0) {
-      // A process that was killed or still runs has left a log. Closing a writable connection would move the
-      // log into the file, even if the file is then rejected.
+      // A killed or running process has left a log. So the file is checked read-only first: closing a writable
+      // connection would move the log into the file, even into one that is rejected.
       database = connect(path, options.lockTimeoutMs, true);
       checkFormat(database, options);
       database.close();

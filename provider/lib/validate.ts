@@ -26,7 +26,7 @@ const TYPES = new Map([
   ["boolean", "true or false"],
 ]);
 
-/** For issues whose schema has no message of its own. */
+/** Returns the message for an issue whose schema defines none. */
 export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;

@@ -6,7 +6,7 @@ export const withoutNulls = <T extends object>(values: T): T =>
       .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
   ) as T;
 
-/** Parses JSON. Returns other text unchanged, and undefined for empty text. */
+/** Parses JSON. Text that is not JSON is returned unchanged; for empty text, returns undefined. */
 export function jsonOrText(text: string): unknown {
   if (text === "") return undefined;
   try {

@@ -1,4 +1,4 @@
-/** The version in package.json, repeated here so that nothing is read at run time. A test keeps both equal. */
+/** The version in package.json, repeated here so that no file is read at run time. A test keeps both equal. */
 export const VERSION = "0.1.0";
 
 export const USER_AGENT = `pulumi-apichat/${VERSION}`;

@@ -36,7 +36,7 @@ interface ParsedText {
   fileName: string;
 }
 
-/** The messages for syntax errors. Every other code is reported as invalid YAML. */
+/** The messages for syntax errors, by code. All other codes have one general message. */
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: "the same field appears twice; remove one of them",
   TAB_AS_INDENT: "the line is indented with a tab; use spaces",

@@ -9,7 +9,7 @@ import { describeFailure } from "../pulumi/provider-process.js";
 import { UnfinishedError } from "../webhook/provider.js";
 import type { encodeValues } from "./wire.js";
 
-/** For a partially created or updated resource, the error includes the state for the engine to keep. */
+/** Converts an error for the engine. If the resource was created or updated in part, includes the state to keep. */
 export function toServiceError(
   error: unknown,
   redact: Redact,

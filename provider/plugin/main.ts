@@ -1,6 +1,6 @@
 /**
  * `pulumi-resource-apichat`. Started with an engine's address, it prints its own port and serves until the
- * engine exits. With `responder …` it runs a responder, because the bundle contains no other program.
+ * engine exits. With `responder …`, it runs a responder: the bundle has no separate program for that.
  */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -25,7 +25,7 @@ Pulumi starts this program with the address of an engine, and reads the port tha
 For everything else, such as the emulator, run: ${commandLine()} --help`;
 
 async function main(): Promise<void> {
-  // A release archive also contains the command line.
+  // Only a release archive contains the command line next to this program.
   if (existsSync(join(dirname(script), "cli"))) setFromArchive();
   if (first === "--help" || first === "-h") return console.log(describe());
   if (first === "--version") return console.log(VERSION);

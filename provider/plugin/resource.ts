@@ -27,6 +27,6 @@ export interface PluginResource {
   previewCreate(inputs: never, call: ResourceCall): Promise<object>;
   /** Returns the outputs that are known before the update. */
   previewUpdate(id: string, state: never, news: never, call: ResourceCall): Promise<object>;
-  /** Returns the paths that are secret because they repeat a value that the program has marked. */
+  /** Returns the paths of properties that are secret because they repeat an input that is marked as secret. */
   repeatsIn?(values: PropertyValues, marked: readonly Path[], call: ResourceCall): Path[];
 }

@@ -57,7 +57,7 @@ export const responderResource: PluginResource = {
 
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
-/** Whether an input is part of the URLs to register. A workspace that is marked as a whole includes its path. */
+/** Whether an input is part of the URLs to register. If a workspace is marked as a whole, so is its path. */
 const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");

@@ -214,8 +214,8 @@ const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInpu
 type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Redacts the secrets of all properties, because two values may have been swapped. If the request contains the
- * program's own values, does not redact URLs in the state whose query is already hidden: a conflict must name them.
+ * Returns a redactor for the secrets of all properties, because two values may have been swapped. If the request
+ * has the program's inputs, URLs whose query is already hidden are not redacted: a conflict must name them.
  */
 function redactorOf(request: Properties, configured: readonly string[] = []): Redact {
   // `applied` is left out: it is marked as a whole, although most of its values are not secret.

@@ -33,7 +33,7 @@ export function toProperties(
   return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
 }
 
-/** Adds as an alias the type that the resource has in the plugin. The generated SDKs do the reverse. */
+/** Adds the resource's type in the plugin as an alias. In the generated SDKs, the alias is the dynamic type. */
 export const toOptions = (
   type: keyof typeof INPUTS,
   { aliases = [], additionalSecretOutputs = [], ...opts }: pulumi.CustomResourceOptions,

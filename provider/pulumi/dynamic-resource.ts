@@ -27,7 +27,7 @@ type Named = { name: string };
 export interface ResourceSpec {
   /** The arguments of the class, as error messages list them. */
   args: readonly string[];
-  /** Inputs that check or the class adds, except the name. An import and `ignoreChanges` pass them back. */
+  /** Inputs that check or the class adds, except the name. Check receives them from imports and `ignoreChanges`. */
   added: readonly string[];
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
   /** Returns the name under which this run declares the resource of a state. Default: the name in the state. */

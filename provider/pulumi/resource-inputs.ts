@@ -1,6 +1,6 @@
 /**
- * The inputs in the order of the documentation. `url`: secret if it has a query, which may hold a token. The
- * resource plugin's schema is generated from this file, so it must import nothing.
+ * The inputs and their kinds, in the order of the documentation. `url`: secret if it has a query, which may hold a
+ * token. The resource plugin's schema is generated from this file, so it must import nothing.
  */
 export const INPUTS = {
   ApiChatWebhook: {

@@ -12,7 +12,7 @@ export interface Applied {
   botUrl: string;
   /** The URL as the service returns it, if that differs from `url`. */
   echoUrl?: string;
-  /** Digest of the key as the service returns it, if that differs from the key, such as a mask. */
+  /** Digest of what the service returns as the key, such as a mask, if that is not the key itself. */
   echoKey?: string;
   /** URLs of unconfirmed set-webhook calls that may have taken effect. A webhook with one of them is also ours. */
   attempted?: string[];
@@ -52,7 +52,7 @@ export function toApplied(
   };
 }
 
-/** The URL that get-webhook returns if nothing has changed since we set or adopted it. */
+/** The URL that get-webhook returns while the webhook is still as we set or adopted it. */
 export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
 
 export const isOurs = (seen: Registration, applied: Applied): boolean =>
@@ -72,7 +72,7 @@ export const isLastApiKey = (apiKey: string, { webhookVerificationKey, applied }
 const digest = (verificationKey: string, value: string): string =>
   createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 
-/** A service may normalize URLs and mask keys, so the comparison uses what it returned after set-webhook. */
+/** Whether the wanted webhook is registered. A service may have normalized its URL or masked its key when we set it. */
 export function isInPlace(seen: Registration, wanted: WantedWebhook, ours: Ours | undefined): boolean {
   const { webhookUrl, webhookVerificationKey: key } = wanted;
   if (seen.status !== VERIFIED || seen.botUrl === "") return false;

@@ -34,7 +34,7 @@ export async function ensure(options: EnsureOptions): Promise<Ensured | Uncertai
   if (seen && isInPlace(seen, wanted, ours)) return { registration: seen, how: "unchanged" };
   const deadline = performance.now() + readySecondsOf(wanted) * 1000;
   const isNewKey = ours !== undefined && ours.webhookVerificationKey !== wanted.webhookVerificationKey;
-  // The endpoint may need time to load a key that this run has changed.
+  // If this run has changed the key, rejections are not limited: the endpoint may need time to load the new one.
   await tryHandshake(wanted, { deadline, rejectedRounds: isNewKey ? Infinity : rejectedRounds, signal });
   const result = await setAndConfirm(options, deadline);
   if (result.failure) return result;

@@ -1,4 +1,4 @@
-// A separate entry file for commands. Without a state, the URL that the user names decides what is ours.
+// A separate entry file for commands. They have no state: a webhook is ours if it has the URL that the user names.
 
 import type { Registration } from "../client/internal.js";
 import { ApiChatError } from "../errors/index.js";

@@ -3,7 +3,7 @@ import { ApiChatError } from "../errors/index.js";
 import { formatUrl } from "../lib/url.js";
 import type { WorkspaceClient } from "./workspace.js";
 
-/** Removes the webhook; asks `mayRemove` before each retry. Throws `protocol` if one is registered afterwards. */
+/** Removes the webhook; asks `mayRemove` before each retry. Throws `protocol` if one is still registered afterwards. */
 export async function remove(
   client: WorkspaceClient,
   baseUrl: string,

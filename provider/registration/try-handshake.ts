@@ -26,7 +26,7 @@ export interface TryHandshakeOptions {
 /** These rounds take four to eight seconds, enough for an endpoint deployed in the same `up` to load its key. */
 const MAX_REJECTED_ROUNDS = 6;
 
-/** Stop waiting after this many consecutive rounds with the same cause if that cause rarely goes away. */
+/** If a cause rarely goes away, stop waiting after this many consecutive rounds with it. */
 const MAX_LASTING_ROUNDS = 3;
 
 /** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
@@ -36,7 +36,7 @@ const MIN_ANSWER_MS = 1_000;
 const LOCAL_PORT_WAIT_MS = 10_000;
 
 /**
- * Performs the handshake before the service does, so that a mistake in the endpoint never reaches a live
+ * Performs the handshake before the service does, so that a faulty endpoint never replaces a working one in the
  * registration. Waits until the deadline for an endpoint that is not ready. Throws `handshake_failed` with a
  * transcript. With "warn", tries one round and prints its failure, because the service may reach what we cannot.
  */
