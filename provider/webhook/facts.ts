@@ -30,7 +30,7 @@ export type Fact =
 type Held = Extract<Fact, { fact: "held" }>;
 
 export class RunFacts {
-  /** The resource's name, by workspace and then by resource. */
+  /** For each workspace: the resources that declare it, with their names. */
   readonly #declared = new Map<string, Map<string, string>>();
   readonly #held = new Map<string, Held>();
 

@@ -196,8 +196,8 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 }
 
 /**
- * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
- * workspace (only the same bot rules that out), because our webhook would then be orphaned. If nothing is
+ * Whether the registration is ours to delete. A different API key may reach another workspace, unless it reaches the
+ * same bot. Then throws `conflict`, because our webhook would stay registered in the old workspace. If nothing is
  * registered and the program still declares the workspace, warns instead.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {

@@ -107,8 +107,8 @@ async function peakOf(folder: string, work: () => Promise<unknown>): Promise<num
 }
 
 /**
- * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared
- * memory is counted for each process.
+ * Reads the proportional set size of a process, in MiB. If smaps_rollup is missing, as in some sandboxes, reads
+ * the resident size, which includes all shared memory.
  */
 async function memoryOf(pid: number): Promise<number> {
   const files = ["smaps_rollup", "status"].map((file) =>

@@ -29,7 +29,7 @@ const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
 
-/** The rows, by their names for `--only`. */
+/** The rows, keyed by the names that `--only` accepts. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", compareSignature, [
     ["verifySignature, 1 KiB (rate)", HMAC, "bare1 / ours1", ">= 0.95"],

@@ -51,8 +51,8 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log contains only what this process wrote. If the disk failed, parts of an earlier process's
-   * log may not be on it, and a power failure would lose everything after those parts.
+   * Whether the log contains only what this process wrote. If the disk failed earlier, parts of another process's
+   * log may be missing on the disk, and a power failure would lose everything after those parts.
    */
   #isLogOurs = false;
   /**
@@ -98,7 +98,7 @@ export class SpoolVolume {
       if (found?.dev === dev && found.ino === ino) continue;
       const text = `${path} was removed or replaced while this process was using it: restart the responder`;
       this.#failure = new SqliteError("failed", text);
-      // Some acknowledged deliveries may be only in the removed log.
+      // If the log was removed, it is still open: copy the acknowledged deliveries that are only there.
       this.#checkpoint();
     }
     return this.#failure;
