@@ -168,7 +168,7 @@ export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], 
   path: string;
 }
 
-/** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
+/** A configuration with keys read and defaults set: `dataDir` is absolute, paths are as a client sends them. */
 export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom"> {
   workspaces: Record<string, WorkspaceConfig>;
   derivedFrom?: string[] | undefined;

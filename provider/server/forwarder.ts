@@ -58,7 +58,7 @@ export class Forwarder {
   readonly #metrics: ForwarderOptions["metrics"];
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
-  /** Each workspace's target URL. Deliveries of workspaces without one are kept, except attempts in progress. */
+  /** The target URL of each workspace. Without one, deliveries are kept, but attempts in progress continue. */
   #targets: ReadonlyMap<string, string> = new Map();
   /** The attempts in progress, by the IDs of their deliveries. */
   readonly #attempts = new Map<string, Promise<unknown>>();

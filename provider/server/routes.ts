@@ -41,7 +41,7 @@ const HEALTH_MS = 2_000;
 /** How long a health check waits for the disk, in milliseconds. */
 const HEALTH_WAIT_MS = 500;
 
-/** What a check asks. `ready`: should requests be sent here? `health`: is a restart unnecessary? */
+/** `ready` fails if no requests should be sent here, `health` only if a restart would help. */
 type Probe = "ready" | "health";
 
 /**
@@ -191,7 +191,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
-/** If it were stored, it would loop forever. Its rejection is retried, so correcting forwardTo in time loses nothing. */
+/** If stored, it would loop forever. It is rejected and retried, so correcting forwardTo in time loses nothing. */
 const OWN_DELIVERY = answerError(
   "not_found",
   "this delivery came from this responder itself; set forwardTo to your own program",

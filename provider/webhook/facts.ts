@@ -57,7 +57,7 @@ export class RunFacts {
     return claim?.claimId === claimId ? undefined : claim;
   }
 
-  /** The claim that prevents a state from owning a bot. */
+  /** Returns the claim of another state that rules out this claim to the same bot. */
   rivalOf({ bot, step, claim }: Held): Claim | undefined {
     const other = this.otherHolderOf(bot, claim.claimId);
     const isReplaced = this.#held.get(bot)?.step === "diff" && step === "write";

@@ -17,7 +17,7 @@ import { responder, VERIFICATION_KEY } from "./servers.ts";
 /** A test API key, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
-/** A user's files, which declare the same webhooks as one stack and as a fleet. */
+/** A user's files: `index.js` declares the webhooks as one stack, `fleet.js` declares the same ones as a fleet. */
 const FILES = {
   "package.json": '{ "type": "module", "main": "index.js" }',
   "Pulumi.yaml": "name: bench\nruntime: nodejs\n",
@@ -44,7 +44,7 @@ export async function compareSplits(context: Context): Promise<Samples> {
   };
 }
 
-/** Measures each command and the peak memory, with a service and a backend that only this split uses. */
+/** Measures the time of each command and the peak memory for one split, with a new service and a new backend. */
 async function measureSplit(
   split: string,
   { workspaces, signal, update }: Context,
@@ -71,7 +71,7 @@ async function measureSplit(
   const engine = await resolveEngine(signal);
   const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...variables };
   const onLine = (line: string): void => update(`${split}: ${line.trim().slice(0, 60)}`);
-  // An interrupted engine finishes its calls and ends its plugins; a killed one leaves them running.
+  // Allow 20 s after an interrupt: the engine then finishes its calls and ends its plugins, which a kill leaves running.
   const options = { cwd, env, signal, graceMs: 20_000, onLine };
   if (split !== "fleet") await run("pulumi", ["stack", "init", "bench"], options);
   const samples: Samples = {};

@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** How many attempts one workspace may have at once. It may also take only half of the attempts that are free. */
+  /** How many attempts one workspace may have at once. It may begin at most half of the attempts that are free. */
   perWorkspace: number;
   total: number;
 }
