@@ -13,8 +13,8 @@ export interface Settling {
 }
 
 /**
- * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. The
- * resource's outputs hold its inputs, as changed by check and by the program's transforms.
+ * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. Reads the inputs
+ * from the resource's outputs, because check and the program's transforms may have changed the arguments.
  */
 export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
   const outputs = webhook as unknown as Record<string, Settling | undefined>;

@@ -71,7 +71,7 @@ async function measureSplit(
   const engine = await resolveEngine(signal);
   const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...variables };
   const onLine = (line: string): void => update(`${split}: ${line.trim().slice(0, 60)}`);
-  // Allow 20 s after an interrupt: the engine then finishes its calls and ends its plugins, which a kill leaves running.
+  // Allow 20 s after an interrupt: the engine finishes its calls and ends its plugins. A kill leaves them running.
   const options = { cwd, env, signal, graceMs: 20_000, onLine };
   if (split !== "fleet") await run("pulumi", ["stack", "init", "bench"], options);
   const samples: Samples = {};
