@@ -126,7 +126,7 @@ function readStream(
       settle("body_too_large");
     };
     const end = (): void => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    // Has no effect after the end.
+    // Has no effect once the body has ended.
     const abort = (): void => settle("body_incomplete");
     // Not "close", which is emitted after every request: a listener for it costs a tenth of a request's time.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);

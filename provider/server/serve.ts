@@ -33,7 +33,7 @@ const framesOf = ({ stack = "" }: Error): string =>
 
 /** Handles signals. One that arrives during the start takes effect when the start has ended. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
-  // A start or a reload that fails is reported elsewhere.
+  // Errors are ignored here: a start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
   const reload = obey((server) => server.reload());

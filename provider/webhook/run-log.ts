@@ -57,7 +57,7 @@ class SharedLog implements RunLog {
   #rest = Buffer.alloc(0);
 
   constructor(path: string) {
-    // On Windows, O_NOFOLLOW is undefined, which counts as 0.
+    // On Windows, O_NOFOLLOW is undefined, and the "|" below reads that as 0.
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);

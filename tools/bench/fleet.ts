@@ -89,7 +89,7 @@ async function measureSplit(
   return { ...samples, [`${split} memory`]: [Math.max(...peaks)] };
 }
 
-/** Returns the peak memory, in MiB, of the processes that name this folder; 0 without /proc. */
+/** Returns the peak memory, in MiB, of the processes that `processesNaming` finds; 0 on systems without /proc. */
 async function peakOf(folder: string, work: () => Promise<unknown>): Promise<number> {
   const finished = new AbortController();
   let peak = 0;

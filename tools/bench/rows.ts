@@ -42,7 +42,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   forwarding: row("four minutes", compareForwarding, [
     [`apichat responder stores, ${LOAD} (rate)`, RECEIVER, "stored accepted / bare accepted", ">= 0.70"],
     ["the responder stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
-    ["the responder forwards (rate)", "accepting at the same time", "both forwarded / both accepted", ">= 0.80"],
+    ["the responder forwards (rate)", "accepting in parallel", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
     ["longest time that the responder's event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),
