@@ -31,7 +31,7 @@ export function findHandshake(url: string, shortText: string): ReceivedHandshake
 
 const decoder = new TextDecoder();
 
-/** The body as text; "" if it is too long for a handshake: only a delivery can be that long. */
+/** The body as text; "" if it is longer than any handshake, because a delivery is parsed only after verification. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 

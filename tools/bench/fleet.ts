@@ -89,7 +89,7 @@ async function measureSplit(
   return { ...samples, [`${split} memory`]: [Math.max(...peaks)] };
 }
 
-/** Returns the peak memory, in MiB, of the processes that `processesNaming` finds; 0 on systems without /proc. */
+/** Returns the peak memory (MiB) of processes whose arguments or environment contain this folder; 0 without /proc. */
 async function peakOf(folder: string, work: () => Promise<unknown>): Promise<number> {
   const finished = new AbortController();
   let peak = 0;
