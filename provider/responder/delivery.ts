@@ -3,8 +3,8 @@ import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**
  * A message with its kind (section 2.4). `type` and `content_type` alone determine the kind. The other fields
- * are typed as specified but not checked: use `parseOutbound` to check them. Any other message, and JSON that is
- * not a message, has the kind "unknown".
+ * are typed as specified but not checked: use `parseOutbound` to check them. JSON that is none of the specified
+ * messages has the kind "unknown".
  */
 export type TaggedMessage =
   | KnownOutbound
@@ -29,7 +29,7 @@ export type Delivery = TaggedMessage & {
   keyIndex: number;
 };
 
-/** Matches a conversation ID that may be too long for a number. Only a body with one is parsed with a reviver. */
+/** Matches a conversation ID that may be too long for a number. A reviver is used only if it does. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
 export function parseMessage(text: string): TaggedMessage | undefined {
@@ -39,7 +39,7 @@ export function parseMessage(text: string): TaggedMessage | undefined {
       : JSON.parse(text);
     return { kind: outboundKindOf(message), message } as TaggedMessage;
   } catch {
-    // Not thrown again: the response is 400 for any error, and the error's message would quote the body.
+    // The error is dropped: the response is 400 in any case, and the error's message would quote the body.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ export interface DerivationOptions {
   rotations: readonly string[];
 }
 
-/** Both limit the number of keys (seeds times rotations), because a wrong signature is checked against all. */
+/** Limited, because there is a key for each seed and rotation, and a wrong signature is checked against all keys. */
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
@@ -22,7 +22,7 @@ const DERIVED_BYTES = 32;
 /** The first line of the info string (RFC 5869, section 3.2). It must change if the derivation changes. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
-/** When this many subjects are cached, the cache is cleared, so that requests cannot fill the memory. */
+/** The cache is cleared when it holds this many subjects, so that requests for many subjects cannot fill the memory. */
 const SUBJECTS_KEPT = 16_384;
 
 /**
@@ -34,7 +34,7 @@ const SUBJECTS_KEPT = 16_384;
  * padding. The info string has three lines: `pulumi-apichat verification key 1`, the subject and the
  * rotation, joined by line feeds.
  *
- * If `seed` is a list, the current key is derived from the first seed. Keys from the others still verify, so a
+ * If `seed` is a list, the current key is derived from the first seed. The other seeds' keys are also returned, so a
  * seed can be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for
  * a subject or rotation that is empty, is longer than 128 characters or contains control characters.
  *
@@ -112,7 +112,7 @@ function problemsOfSeeds(seeds: unknown): string[] {
 const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unknown) => string[]): string[] =>
   items.flatMap((item, index) => problemsOfItem(item).map((problem) => `[${index}] ${problem}`));
 
-/** A base64 character holds six bits, and a hex digit four. A text of few different characters is not random. */
+/** A base64 character holds six bits, and a hex digit four. A string of few different characters is not random. */
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")

@@ -3,7 +3,7 @@ import { parseRetryAfter } from "../lib/retry.js";
 /** The header with the unique ID of a forwarded delivery. Retries keep the same ID. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
 
-/** Hop-by-hop headers (RFC 9110, section 7.6.1), and headers that are set anew for the next connection. */
+/** Headers that are not forwarded: hop-by-hop ones (RFC 9110, section 7.6.1), and those that the forwarder sets. */
 const HEADERS_OF_ONE_HOP = new Set([
   "connection",
   "content-length",
@@ -18,13 +18,13 @@ const HEADERS_OF_ONE_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  // The forwarder sets this ID; an incoming one is not ours.
+  // The forwarder sets this header; a sender's value is dropped.
   DELIVERY_ID_HEADER,
 ]);
 
 /**
- * Returns the end-to-end headers to forward with a body, in order, including repeated ones. Hop-by-hop headers and
- * those named by `Connection` are removed.
+ * Returns the headers to forward with a body, in the order received, including repeated ones. Removes hop-by-hop
+ * headers and those that `Connection` lists.
  *
  * @example
  * const headers = endToEndHeaders(context.request.headers());
@@ -58,7 +58,7 @@ export type ForwardVerdict =
 /** Statuses with which the target rejects the delivery itself. After any other failure, a later attempt may succeed. */
 const REJECTIONS = new Set([400, 413, 415, 422, 431]);
 
-/** Judges the response to a forwarded delivery by its status and its header `Retry-After`. */
+/** Judges the response to a forwarded delivery by the response's status and `Retry-After`. */
 export function judgeForward(status: number, retryAfter?: string | null): ForwardVerdict {
   if (status >= 200 && status <= 299) return { kind: "done" };
   if (REJECTIONS.has(status)) return { kind: "refused" };

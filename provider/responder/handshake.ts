@@ -5,7 +5,7 @@ import { queryOf } from "./request.js";
 export interface Handshake {
   /** How the three parameters were sent. */
   encoding: "form" | "json" | "multipart" | "query";
-  /** The index of the verification key that the token equals. */
+  /** The index of the verification key that was sent as the token. */
   keyIndex: number;
 }
 
@@ -31,7 +31,7 @@ export function findHandshake(url: string, shortText: string): ReceivedHandshake
 
 const decoder = new TextDecoder();
 
-/** The body as text; "" if it is too long for a handshake, because it is then parsed only after verification. */
+/** The body as text; "" if it is longer than any handshake, because a delivery is parsed only after verification. */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 
@@ -41,7 +41,7 @@ function findInBody(text: string): ReceivedHandshake | undefined {
     return toHandshake((name) => fields.get(name), "multipart");
   }
   if (!/^\s*\{/.test(text)) return toHandshake(readForm(text), "form");
-  // A delivery is not parsed before its signature is checked, unless it contains hub_challenge.
+  // Without hub_challenge, it is a delivery, which must not be parsed before its signature is checked.
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A separate entry file for the rules of verification keys: resources need nothing else from this folder. */
+/** A separate entry file for the rules of verification keys: the resources load nothing else from this folder. */
 import { problemOfSecret } from "../lib/values.js";
 import { validatedBy } from "../lib/validate.js";
 import type * as z from "zod";

@@ -1,6 +1,6 @@
 import type { RequestHead } from "./request.js";
 
-/** A verification key or a body. A string stands for its UTF-8 bytes. */
+/** A verification key or a body. A string is used as its UTF-8 bytes. */
 export type KeyOrBody = string | Uint8Array;
 
 /** One verification key, or several during a rotation: the first one signs, all of them verify. */

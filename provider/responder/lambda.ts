@@ -12,7 +12,7 @@ type Pair = [name: string, value: string];
  * format 1.0, and so do HTTP APIs that are configured for it.
  */
 export interface LambdaHttpEvent {
-  /** Format 2.0: the path, with the stage if there is one. */
+  /** Format 2.0: the path, including the stage if the API has one. */
   rawPath?: string | undefined;
   /** Format 2.0: the query without its question mark. */
   rawQueryString?: string | undefined;
@@ -20,7 +20,7 @@ export interface LambdaHttpEvent {
   cookies?: readonly string[] | undefined;
   /** Format 1.0: the HTTP method. */
   httpMethod?: string | undefined;
-  /** Format 1.0: the path. A REST API omits the stage. */
+  /** Format 1.0: the path. In events of a REST API, it lacks the stage. */
   path?: string | undefined;
   /** Format 1.0: the query, with only the last value of each repeated name. */
   queryStringParameters?: Values;
@@ -41,7 +41,7 @@ export interface LambdaHttpEvent {
         http?: Pick<IncomingRequest, "method"> | undefined;
         /** Present if a load balancer sent the event. */
         elb?: object | undefined;
-        /** The path with the stage of a REST API. */
+        /** Format 1.0: the path, including the stage of a REST API. */
         path?: string | undefined;
       }
     | undefined;
@@ -70,10 +70,10 @@ export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult
  * Converts a responder into a handler for AWS Lambda. The handler accepts events of API Gateway (REST and HTTP APIs),
  * function URLs and Application Load Balancers. It rejects with a TypeError for any other event.
  *
- * The responder gets the path of the webhook URL, as sent by the sender, with the stage of API Gateway if the URL
- * contains one, although the `path` of a REST API's event omits it. A body that is not base64 is read as UTF-8. So a
- * REST API must pass either JSON as text or everything as binary, and must not transform bodies. Promises passed to
- * `waitUntil` settle before the handler returns, because the runtime is frozen after that.
+ * The responder receives the path as the sender sent it, including API Gateway's stage if the webhook URL contains one
+ * (the `path` of a REST API's event lacks it). A body that is not base64 is read as UTF-8. So a REST API must pass
+ * either JSON as text or everything as binary, and must not transform bodies. The handler waits for promises passed to
+ * `waitUntil` before it returns, because Lambda freezes the process after that.
  *
  * @example
  * export const handler = toLambdaHandler(responder);
@@ -83,7 +83,7 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
     const request = fromLambdaEvent(event);
     const pending: Promise<unknown>[] = [];
     const answer = await responder.answer(request, { waitUntil: (promise) => void pending.push(promise) });
-    // The list may grow in the meantime, because work may start more work.
+    // The list may grow during the loop, because this work may call `waitUntil` again.
     for (const promise of pending) await promise;
     return toLambdaResult(answer, event);
   };

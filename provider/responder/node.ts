@@ -6,7 +6,7 @@ import type { Responder } from "./responder.js";
 /** The maximum total size of the incomplete, unverified bodies that this process keeps, in bytes. */
 const UNVERIFIED_BYTES = 64 * 1024 * 1024;
 
-/** The memory that a chunk needs in addition to its bytes. This matters if a body arrives byte by byte. */
+/** The memory that a chunk needs in addition to its content, in bytes. Matters if a body arrives byte by byte. */
 const CHUNK_BYTES = 200;
 
 /** The memory of each incomplete body, in bytes. The body that has been idle longest comes first. */
@@ -41,9 +41,9 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 /**
  * Converts a responder to a listener for `http.createServer`, or a handler for Express. If it responds before the
  * whole body has arrived, it closes the connection. All listeners of a process together keep at most 64 MiB of
- * incomplete bodies: beyond that, the connection whose body has been idle longest is closed. If middleware
- * kept the body as bytes (`express.raw`), the body is read from `req.rawBody` or `req.body`. If middleware parsed
- * it, the response is 500 and says how to fix that.
+ * incomplete bodies: beyond that, the connection whose body has been idle longest is closed. If middleware has stored
+ * the raw body in `req.rawBody` or `req.body` (as `express.raw` does), it is taken from there. If middleware has parsed
+ * the body, the response is 500 and says how to fix that.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);
@@ -126,7 +126,7 @@ function readStream(
       settle("body_too_large");
     };
     const end = (): void => settle(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    // Has no effect after the end.
+    // Has no effect once the body has ended.
     const abort = (): void => settle("body_incomplete");
     // Not "close", which is emitted after every request: a listener for it costs a tenth of a request's time.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
@@ -154,7 +154,7 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-/** Discards the rest of the body: closing a socket with unread data would lose the response. */
+/** Reads and discards the rest of the body: closing a socket with unread data could lose the response. */
 function discardRest(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => res.destroy(), LINGER_MS);
   res.once("close", () => clearTimeout(timer));

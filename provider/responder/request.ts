@@ -1,7 +1,7 @@
 /** The default maximum size of a body: 1 MiB, in bytes. The specification defines no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** Why there is no raw body: it is over the limit, the connection broke, or something else has already read it. */
+/** Why the body cannot be read: it is over the limit, the connection broke, or something else has already read it. */
 export type BodyFailure = "body_too_large" | "body_incomplete" | "body_consumed";
 
 /** A request before its body is read. */
@@ -13,13 +13,13 @@ export interface RequestHead {
   /** The value of a header; `name` is in lower case. Repeated values are joined with ", ". */
   header(name: string): string | undefined;
   /**
-   * The name and value of every header, including repeated ones. If the runtime keeps the original order and
-   * case, so does this.
+   * The name and value of every header, including repeated ones: in the original order and case if the runtime
+   * keeps them.
    */
   headers(): Iterable<readonly [name: string, value: string]>;
 }
 
-/** A request as adapters pass it on, independent of the runtime. */
+/** A request in the form that adapters pass to a responder, the same for every runtime. */
 export interface IncomingRequest extends RequestHead {
   /** Reads the raw body, or says why there is none. Called at most once. */
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
@@ -45,7 +45,7 @@ export function fromRequest(request: Request): IncomingRequest {
   };
 }
 
-/** Finds `waitUntil` in what a runtime passes in addition to the request: Workers pass it in the last argument. */
+/** Finds `waitUntil` in the arguments that a runtime passes after the request: on Workers, the last one has it. */
 export function findWaitUntil(runtime: readonly unknown[]): WaitUntil | undefined {
   const context = runtime.findLast(
     (one): one is { waitUntil: WaitUntil } =>
@@ -67,7 +67,7 @@ async function readBody(request: Request, limitBytes: number): Promise<Uint8Arra
       chunks.push(chunk);
     }
   } catch {
-    // The sender disconnected. The error says nothing useful, and the sender cannot receive a response.
+    // The sender disconnected, so it receives no response. The error says nothing more.
     return "body_incomplete";
   }
   const [first] = chunks;

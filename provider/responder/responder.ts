@@ -48,7 +48,7 @@ export interface ResponderOptions {
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
   /** The maximum size of a body, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;
-  /** The only path that is answered, such as "/webhooks/apichat"; others get 404. Default: every path. */
+  /** The endpoint's path, such as "/webhooks/apichat"; any other gets 404. Default: accepts every path. */
   path?: string;
 }
 
@@ -62,7 +62,7 @@ export interface AnswerContext {
 export interface Responder {
   /** `runtime` is what Workers, Bun and Deno pass in addition to the request. */
   (request: Request, ...runtime: unknown[]): Promise<Response>;
-  /** The same for adapters, without the web's Request and Response. */
+  /** The same for adapters, with this package's request and response types instead of the web's. */
   answer(request: IncomingRequest, context?: AnswerContext): Promise<Answer>;
 }
 
@@ -106,7 +106,7 @@ interface KeyedRequest extends Pick<Policy, "onHandshake" | "onDelivery">, Answe
   keys: KeyList;
 }
 
-/** Printable ASCII without "?" and "#", because the path is compared with the request's path as sent. */
+/** Printable ASCII without "?" and "#": only that can equal a request's path, which is compared without decoding. */
 const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
 
 function toPolicy(options: ResponderOptions): Policy {
@@ -222,7 +222,7 @@ async function answerBody(body: Uint8Array, exchange: KeyedRequest): Promise<Ans
   return await answerDelivery({ ...tagged, rawBody: body, flowNs, action, keyIndex }, exchange);
 }
 
-/** At most 1 KiB of printable ASCII: enough for any challenge, but too little to misuse as an echo. */
+/** At most 1 KiB of printable ASCII: enough for any challenge, too little to abuse this endpoint as an echo. */
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 async function answerHandshake(

@@ -49,7 +49,7 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
   return (typeof signer === "number" ? signer : await signer) >= 0;
 }
 
-/** Synchronous if the runtime's HMAC is: for a short body, a promise would cost a tenth of the time. */
+/** Returns no promise if the runtime's HMAC is synchronous: with a short body, it would cost a tenth of the time. */
 export const findSigningKey = (
   keys: KeyList,
   body: KeyOrBody,
@@ -60,7 +60,7 @@ export const findSigningKey = (
 export const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
-/** Returns -1 if none matches. Compares HMACs, so that the time does not depend on the key or the token. */
+/** Returns the index of the key that equals the token, or -1. Compares their HMACs, so the time reveals nothing. */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
   const equals = keys.map(async (key) => (await findSigner([key], token, await signHmac(key, key))) >= 0);
   return (await Promise.all(equals)).indexOf(true);

@@ -108,8 +108,8 @@ export function rejectTogether(values: Values, context: z.RefinementCtx): void {
 }
 
 /**
- * Yields problems that involve several fields: missing keys, equal paths. Accepts fields that are invalid or unknown.
- * Yields undefined before each workspace, so that other work can run in between.
+ * Yields problems that involve several fields: missing keys, equal paths. Ignores fields that are invalid or unknown.
+ * Also yields undefined before each workspace: there, the caller may pause to let other work run.
  */
 function* problemsTogether({
   healthPath = HEALTH_PATH,
@@ -168,7 +168,7 @@ export interface WorkspaceConfig extends Pick<FileConfig["workspaces"][string], 
   path: string;
 }
 
-/** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
+/** A configuration with keys read and defaults set: `dataDir` is absolute, paths are as a client sends them. */
 export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom"> {
   workspaces: Record<string, WorkspaceConfig>;
   derivedFrom?: string[] | undefined;
@@ -183,7 +183,7 @@ export interface LoadedConfig {
 
 /**
  * Reads a configuration file: JSON with the shape of {@link FileConfig}; paths are relative to the file's folder.
- * Throws `invalid_config`, which lists everything that is wrong, one line each, and quotes no key.
+ * Throws `invalid_config`, whose message lists everything that is wrong, one line each, and quotes no key.
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const given = await requireConfig(file);

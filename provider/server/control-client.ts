@@ -15,7 +15,7 @@ import type { DeadLetterChoice } from "./spool/file.js";
 
 /** Time limits, in milliseconds. */
 export const CONTROL_LIMITS = {
-  /** For a response of the control interface, and for a new process to start and respond. */
+  /** For a response of the control interface, and for the start of a process until it responds. */
   answerMs: 10_000,
   /** For a reload of every workspace, or a change to every kept delivery. */
   changeMs: 240_000,
@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Sends a request and returns the response; undefined if that responder is gone. Throws if the request is rejected. */
+/** Returns the response to a request; undefined if this instance is gone. Throws if the request is rejected. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,
@@ -136,11 +136,11 @@ async function ask(
   const url = new URL(`http://${CONTROL_HOST}:${controlPort}${path}`);
   const headers = { authorization: `Bearer ${token}` };
   const body = JSON.stringify(parameters);
-  // A separate connection, which does not use a proxy from the environment.
+  // A separate client, because the default one may use a proxy from the environment.
   const dispatcher = new Client(url.origin);
   try {
     const answer = await postOnce(url, { headers, body, limitBytes: Infinity, timeoutMs, dispatcher });
-    // A response without the instance's name is from another program that has the port now.
+    // Without this instance's ID, the response is from a different program, which uses the port now.
     if (answer.headers[INSTANCE_HEADER] !== instance || answer.status === 401) return undefined;
     const { error, ...result } = JSON.parse(answer.body.toString()) as {
       error?: Partial<Failure>;

@@ -10,7 +10,7 @@ import { jsonOrText } from "../lib/values.js";
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
 
-/** The header that identifies a responder's start in every response of its control interface, even in rejections. */
+/** The header of every response of the control interface, even of rejections, that contains `instance`. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 const instanceShape = z.object({
@@ -24,7 +24,7 @@ const instanceShape = z.object({
   controlPort: z.int(),
   /** The secret that the control interface requires. */
   token: z.string(),
-  /** Whether that process passed `instance`, as `HandshakeResponder` does. */
+  /** Whether `instance` was passed by the process that started the responder, as `HandshakeResponder` does. */
   isManaged: z.boolean(),
 });
 
@@ -34,7 +34,7 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 const LOCK_FILE = "lock.sqlite";
 
-/** The file outlives its responder, so only a response to its token shows that the responder is alive. */
+/** A responder that ended may leave its file, so only a response to the file's token shows that it is alive. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
   return (await instanceShape.safeParseAsync(jsonOrText(text))).data;
@@ -43,7 +43,7 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
 export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>
   writePrivateFile(join(dataDir, INSTANCE_FILE), `${JSON.stringify(instance, undefined, 2)}\n`);
 
-/** How many milliseconds a start waits for a process that is about to end. */
+/** How many milliseconds a start waits for the lock of a process that is about to end. */
 const LOCK_WAIT_MS = 500;
 
 /**

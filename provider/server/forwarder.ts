@@ -37,7 +37,7 @@ export interface ForwarderOptions extends Partial<typeof DEFAULTS> {
   metrics?: Pick<Metrics, "attempted"> | undefined;
 }
 
-/** The part of the configuration that concerns forwarding. Deliveries of a workspace without a URL are kept. */
+/** The part of the configuration that concerns forwarding. Deliveries of workspaces without `forwardTo` are kept. */
 export interface ForwardPlan extends Pick<ServerConfig, "forwardWithinSeconds"> {
   workspaces: Record<string, Pick<WorkspaceConfig, "forwardTo">>;
 }
@@ -58,7 +58,7 @@ export class Forwarder {
   readonly #metrics: ForwarderOptions["metrics"];
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
-  /** The URLs by workspace. Deliveries of workspaces without one are kept; attempts in progress continue. */
+  /** The target URL of each workspace. Without one, deliveries are kept, but attempts in progress continue. */
   #targets: ReadonlyMap<string, string> = new Map();
   /** The attempts in progress, by the IDs of their deliveries. */
   readonly #attempts = new Map<string, Promise<unknown>>();
@@ -72,7 +72,7 @@ export class Forwarder {
     this.#log = log;
     this.#metrics = metrics;
     this.#settings = { ...DEFAULTS, ...settings };
-    // HTTP/1.1 only, which keeps the headers as received.
+    // HTTP/1.1 only, because HTTP/2 cannot keep the case of the received header names.
     this.#dispatcher = createDispatcher({ connections: spool.limits.total, allowH2: false });
     spool.onDue = (delivery) => this.#begin(delivery);
     spool.onUnreadable = (error) => this.#logSpoolFailure(error);
@@ -94,7 +94,7 @@ export class Forwarder {
     });
   }
 
-  /** Whether a delivery with this ID is being sent. If it also arrives here, its target is this responder. */
+  /** Whether a delivery with this ID is being sent. If one arrives here, this responder is sending to itself. */
   isSending(id: string): boolean {
     return this.#attempts.has(id);
   }
@@ -126,7 +126,7 @@ export class Forwarder {
   }
 
   #begin(delivery: TakenDelivery): void {
-    // The delivery stays in the spool for the next start.
+    // Begin nothing more: the delivery stays in the spool for the next start.
     if (this.#isClosing) return;
     const target = this.#targets.get(delivery.workspace);
     if (target === undefined) return void this.#persist(() => this.#spool.ask("release", delivery.position));
@@ -135,8 +135,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when
-   * the forwarder gives up; the next start then forwards the delivery again. Never rejects.
+   * Forwards a delivery once and records the outcome in the spool. Resolves when the outcome is committed, or when
+   * the forwarder gives up recording it: the next start then forwards the delivery again. Never rejects.
    */
   async #attempt(delivery: TakenDelivery, target: string): Promise<void> {
     const { signal } = this.#abandoning;
@@ -157,7 +157,7 @@ export class Forwarder {
     const attempt = { failure, pauseMs: 0, maxAgeMs: 0 };
     if (outcome.kind === "retry") {
       const hasMoved = this.#targets.get(workspace) !== target;
-      // Never less than the back-off: "Retry-After: 0" would cause a loop without pauses.
+      // At least the back-off, because "Retry-After: 0" alone would cause a loop without pauses.
       const backOff = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
       attempt.pauseMs = hasMoved ? 0 : backOff;
       attempt.maxAgeMs = this.#maxAgeMs;
@@ -186,7 +186,7 @@ export const headersToForward = ({ id, headers }: Pick<AcceptedDelivery, "id" | 
   [DELIVERY_ID_HEADER, id],
 ];
 
-/** How much is read of a response's body, which is not used. A longer body closes the connection. */
+/** How many bytes of a response's body are read and discarded. If it is longer, the connection is closed. */
 const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
 /** Does not follow a redirect. Uses the status even if the body of the response never ends. Never rejects. */

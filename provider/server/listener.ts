@@ -26,7 +26,7 @@ const LIMITS = {
   headMs: 10_000,
   /** The whole request. */
   requestMs: 20_000,
-  /** How often both limits are checked. */
+  /** How often the two limits above are checked. */
   checkEveryMs: 1_000,
   /** How long idle connections stay open after `close`: longer than a request takes to arrive. */
   lingerMs: 500,
@@ -36,10 +36,10 @@ const LIMITS = {
   connections: 2_000,
 };
 
-/** Below the 16 KiB that most servers accept, because forwarding adds our own headers. */
+/** Below the 16 KiB that most servers accept, because the target must also accept the headers that forwarding adds. */
 const HEAD_BYTES = 15 * 1024;
 
-/** Longer than proxies and clients keep an idle connection, so that this server never closes one while they send. */
+/** Longer than proxies and clients keep idle connections: if this server closed one first, a request could be lost. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
@@ -93,7 +93,7 @@ async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Prom
   await closed;
   clearInterval(idle);
   clearTimeout(limit);
-  // Stops checking the time limits.
+  // Also ends the timer with which the HTTP server checks the time limits.
   server.close();
 }
 

@@ -9,15 +9,15 @@ export interface Log {
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
   /**
-   * Rate-limits a line: at most one per event and kind is written every ten seconds, with `suppressed`, the number of
-   * dropped lines. Keep the number of kinds small: use a code and a workspace, nothing that a sender chooses.
+   * Writes at most one line per event and kind in ten seconds; its `suppressed` is the number of lines dropped before.
+   * Build the kind from codes and workspaces, never from what a sender chooses, so that there are few kinds.
    */
   limited(level: "warn" | "error", event: string, kind: string, fields: LogFields): void;
 }
 
 export type LogSink = (line: string) => void;
 
-/** How often one kind of limited line may be written, in milliseconds. */
+/** The shortest time between two lines of the same event and kind from `limited`, in milliseconds. */
 const SAME_LINE_MS = 10_000;
 
 /**
@@ -30,7 +30,7 @@ export function createLog(sink: LogSink): Log {
     try {
       sink(`${JSON.stringify({ time: new Date().toISOString(), level, event, ...fields })}\n`);
     } catch {
-      // The responder continues without the log, and this error could quote the line.
+      // The error is dropped: the responder continues without the log, and the error could quote the line.
     }
   };
   const last = new Map<string, { atMs: number; suppressed: number }>();
@@ -72,7 +72,7 @@ export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
       appendFileSync(file, line, { mode: 0o600 });
       size += bytes;
     } catch (error) {
-      // There is no better place to report it, and deliveries continue.
+      // Not thrown, so that deliveries continue. There is no better place than stderr to report it.
       process.stderr.write(`apichat responder: the log cannot be written: ${String(error)}\n`);
     }
   };

@@ -11,7 +11,7 @@ import { type ListenAddress, type Listener, startListener } from "./listener.js"
 import type { Spool } from "./spool/spool.js";
 import { SPOOL_FILE } from "./spool/volume.js";
 
-/** How many workspaces have their own series, about 25 each. Limited, because Prometheus keeps all in memory. */
+/** How many workspaces have their own series (25 or so each). Limited, because Prometheus keeps each in memory. */
 const MAX_WORKSPACES = 100;
 
 /** The label of the series that all further workspaces share. No workspace can have this name. */

@@ -1,6 +1,6 @@
 /** A second entry file, to query a server from another process. It loads nothing that only a running server needs. */
 export { readPlace, type FileConfig, type ServerConfig } from "./config.js";
-/** @internal zod's types stay out of the published declarations. */
+/** @internal Keeps zod's types out of the published declarations. */
 export { fileShape, rejectTogether, workspacesShape } from "./config.js";
 export {
   changeKept,

@@ -41,14 +41,14 @@ const HEALTH_MS = 2_000;
 /** How long a health check waits for the disk, in milliseconds. */
 const HEALTH_WAIT_MS = 500;
 
-/** `ready`: whether to send requests here. `health`: whether a restart would help. */
+/** `ready` fails if no requests should be sent here, `health` only if a restart would help. */
 type Probe = "ready" | "health";
 
 /**
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and responds 200 to a delivery
  * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or the
  * responder drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
- * The paths are in a map, not in a framework's router, because the responder needs no Request or Response.
+ * Finds paths in a map: a framework's router would need the web's Request and Response, which the responder does not.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;
@@ -85,7 +85,7 @@ export class Routes implements Pick<Responder, "answer"> {
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await this.#answerAt(place, request);
     this.#noteRejection(answer, place?.workspace);
-    // A sender that is asked to retry (503) keeps its connection.
+    // A 4xx closes the connection. After a 5xx, the sender retries, so its connection stays open.
     if (answer.status < 400 || answer.status >= 500) return answer;
     return { ...answer, headers: { ...answer.headers, connection: "close" } };
   }
@@ -166,7 +166,7 @@ export class Routes implements Pick<Responder, "answer"> {
     } catch (cause) {
       const error = messageOfError(cause);
       this.#log.limited("error", "not well", error, { error });
-      // A restart does not free disk space, and would only delay the waiting deliveries.
+      // Healthy unless the disk failed: a restart frees no disk space, and would delay the waiting deliveries.
       const mayPass = cause instanceof SqliteError && cause.code !== "failed";
       return probe === "health" && mayPass ? OK : NOT_STORING;
     }
@@ -180,7 +180,7 @@ export class Routes implements Pick<Responder, "answer"> {
   }
 }
 
-/** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
+/** How many characters of a `conv_id` are used. Longer IDs that begin alike share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;
 
 /** The conversation's ID, which may be absent in a message that section 2.4 does not define. */
@@ -191,7 +191,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is served here; check the path of the webhook URL");
-/** If stored, the delivery would loop forever. It is rejected and retried, so a timely correction loses nothing. */
+/** If stored, it would loop forever. It is rejected and retried, so correcting forwardTo in time loses nothing. */
 const OWN_DELIVERY = answerError(
   "not_found",
   "this delivery came from this responder itself; set forwardTo to your own program",

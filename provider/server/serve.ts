@@ -31,9 +31,9 @@ export async function serveUntilSignal({ drainSeconds = 0, ...options }: ServeOp
 const framesOf = ({ stack = "" }: Error): string =>
   (stack.match(/^ {4}at .*:\d+:\d+\)?$/gm) ?? []).join("\n");
 
-/** Handles signals; one that arrives during the start takes effect afterwards. */
+/** Handles signals. One that arrives during the start takes effect when the start has ended. */
 function obeySignals(started: Promise<RunningServer>, drainMs: number): void {
-  // A start or a reload that fails is reported elsewhere.
+  // Errors are ignored here: a start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
   const reload = obey((server) => server.reload());
@@ -59,5 +59,5 @@ const WINDOWS_STOPS = ["SIGINT", "SIGBREAK", "SIGHUP"] as const;
 /** How long a graceful stop may take, in milliseconds: everything that it waits for takes ten seconds at most. */
 const STOP_MS = 12_000;
 
-/** `process.exit` would wait for a pending read, for example of a key from a pipe. */
+/** Uses SIGKILL, because `process.exit` would wait for a pending read, for example of a key from a pipe. */
 const kill = (): void => void process.kill(process.pid, "SIGKILL");

@@ -18,7 +18,7 @@ import { openSpool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload or SIGHUP reads it again. */
   configFile: string;
-  /** Identifies this start to its caller. If set, logs go to `responder.log` in the data folder, else to stderr. */
+  /** The caller's ID for this start. If set, logs go to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
   /** Serves metrics for Prometheus on this port. Needs the optional peer prom-client. Default: no metrics. */
   metricsPort?: number | undefined;
@@ -40,10 +40,10 @@ const TOKEN_BYTES = 32;
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
 
-/** How long to wait on a full disk before trying again to announce, in milliseconds. */
+/** The pause between attempts to write `instance.json` to a full disk, in milliseconds. */
 const ANNOUNCE_AGAIN_MS = 1_000;
 
-/** How often a responder checks that its folder still names it, in milliseconds. */
+/** How often a responder checks that its folder's `instance.json` is still its own, in milliseconds. */
 const CHECK_FOLDER_EVERY_MS = 1_000;
 
 const writeToStderr = (line: string): void => void process.stderr.write(line);
@@ -156,7 +156,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const report = (error: unknown): void =>
     log.limited("error", "not checked", dataDir, { error: messageOfError(error) });
 
-  /** On a full disk, the announcement is written later, once forwarding has made room for it. */
+  /** Writes the announcement. If the disk is full, tries again until forwarding has made room. */
   const announce = async (announcement: Instance): Promise<void> => {
     try {
       await writeInstance(dataDir, announcement);
@@ -174,7 +174,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const control = await startControl({ instance, token, actions: server });
   undos.push(() => control.close());
-  // Not `??`: an empty host would mean every address.
+  // Not `??`: an empty host also becomes the default, because it would mean every address.
   const scraped = await metrics?.serve({ host: metricsHost || DEFAULT_HOST, port: metricsPort ?? 0 });
   undos.push(() => scraped?.close());
   const listener = await startListener(address, toNodeListener(routes));
@@ -182,7 +182,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   undos.push(() => Promise.all([listener.close(), forwarder.close()]));
   address = { host: listener.host, port: listener.port };
   await answerBy(loaded);
-  // Announce before anything is forwarded, so that a failed start has changed nothing.
+  // Announce before anything is forwarded, so that a start that cannot announce itself changes nothing.
   await announce({ instance, pid: process.pid, ...address, controlPort: control.port, token, isManaged });
   await forwardBy(loaded, "started");
   if (scraped !== undefined) log.info("metrics", { host: scraped.host, port: scraped.port });
@@ -193,7 +193,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
 }
 
 function rejectMove(now: ListenAddress & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {
-  // With port 0, the port that was chosen at the start stays.
+  // Port 0 in the configuration keeps the port that was chosen at the start.
   const next = { dataDir, host, port: port || now.port };
   const problems = (["dataDir", "host", "port"] as const)
     .filter((field) => now[field] !== next[field])

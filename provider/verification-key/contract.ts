@@ -65,7 +65,7 @@ export function decideNextKeys(
   const keep = keepOf(inputs);
   const derived = derivedOf(inputs);
   if (derived !== undefined) {
-    // Keep only random earlier keys: the service signs with one of them until set-webhook sends a derived key.
+    // Of the earlier keys, keep only random ones: the service may sign with one until set-webhook sends a derived key.
     const random = keys.slice(state?.derived ?? 0).filter((key) => !derived.includes(key));
     const [current, ...others] = [...derived, ...random.slice(0, keep)];
     return { from: current === state?.current ? "state" : "derived", current, others };

@@ -107,7 +107,7 @@ async function checkKey(
   if (initial === undefined || initial === UNKNOWN) return { inputs, failures };
   const warning = warningOfKey(initial);
   if (warning !== undefined) printWarning(name, `initial ${warning}`);
-  // A preview knows the inputs that check adds, so adopting a live key shows no change of the webhook.
+  // A preview knows inputs, so add the adopted key to them: then the preview shows no change of the webhook.
   const known = olds["name"] === undefined ? { current: initial, keys: [initial] } : {};
   return { inputs: { ...inputs, ...known }, failures };
 }

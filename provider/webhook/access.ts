@@ -30,7 +30,7 @@ export function observeState(
   return observe(apiKeys, (apiKey) => createClient(settings, apiKey, context.signal));
 }
 
-/** Sets the timeout that `limit` names to the engine's time limit (`customTimeouts`), unless the inputs set it. */
+/** Unless the inputs set the timeout `limit`, sets it to the engine's time limit (`customTimeouts`). */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: "requestSeconds" | "readySeconds",

@@ -30,7 +30,7 @@ export type Fact =
 type Held = Extract<Fact, { fact: "held" }>;
 
 export class RunFacts {
-  /** The resource's name, by workspace and then by resource. */
+  /** For each workspace: the resources that declare it, with their names. */
   readonly #declared = new Map<string, Map<string, string>>();
   readonly #held = new Map<string, Held>();
 
@@ -57,7 +57,7 @@ export class RunFacts {
     return claim?.claimId === claimId ? undefined : claim;
   }
 
-  /** The claim that prevents a state from owning a bot. */
+  /** Returns the claim of another state that rules out this claim to the same bot. */
   rivalOf({ bot, step, claim }: Held): Claim | undefined {
     const other = this.otherHolderOf(bot, claim.claimId);
     const isReplaced = this.#held.get(bot)?.step === "diff" && step === "write";

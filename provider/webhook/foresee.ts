@@ -17,7 +17,7 @@ export interface Foreseen {
 }
 
 /**
- * Predicts what a create would find. Reports nothing for a replacement, which sets our registration again.
+ * Predicts what a create would find. Reports nothing if a replacement's create would find our own registration.
  * Failures other than conflicts are only warnings: a preview may run where the service cannot be reached.
  */
 export async function previewCreate(inputs: WebhookInputs, context: OperationContext): Promise<Foreseen> {

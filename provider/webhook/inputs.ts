@@ -166,7 +166,7 @@ export function diffWebhook(
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
     ...(hasNewApiKey ? ["apiKey"] : []),
-    // A set-webhook call that may have taken effect without being confirmed.
+    // An earlier set-webhook call may have taken effect without being confirmed, so the URL is set again.
     ...(state.applied.attempted === undefined ? [] : ["webhookUrl"]),
     ...(state.status === VERIFIED ? [] : ["status"]),
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
@@ -183,7 +183,7 @@ function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): bool
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** A URL with a query is secret: see webhook.ts. For other URLs, the preview itself shows a change. */
+/** Prints the change of a URL with a query, because such a URL is secret: the preview does not show the change. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));

@@ -97,7 +97,7 @@ function printAdoptedOrReplaced(
   printLine(name, `adopted ${formatUrl(webhookUrl)}, which was already registered; ${what}`);
 }
 
-/** Also says that `onExisting: "replace"` can be removed: if kept, it would replace the next webhook too. */
+/** Also prints that `onExisting: "replace"` can be removed: if kept, it might later replace another webhook. */
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
@@ -172,7 +172,7 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
   const { botUrl, claimId, adopted } = state.applied;
   const name = run.currentNameOf(state);
   const resource = resourceOf({ name }, context);
-  // A create of the same resource may follow and need this state.
+  // If a create of the same resource follows, it needs this state.
   run.recordState(state, resource);
   const apiKeys = run.apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
@@ -196,9 +196,9 @@ async function deleteWebhook(state: WebhookState, context: OperationContext): Pr
 }
 
 /**
- * Whether the registration is ours to delete. Throws `conflict` if a different API key may lead to another
- * workspace (only the same bot rules that out), because our webhook would then be orphaned. If nothing is
- * registered and the program still declares the workspace, warns instead.
+ * Whether the registration is ours to delete. Throws `conflict` if the API key is not the one last used and does not
+ * reach the same bot: it may reach another workspace, and our webhook would stay registered in the previous one. If
+ * nothing is registered and the program still declares the workspace, warns instead.
  */
 function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDeclared: boolean): boolean {
   const { name, applied } = state;
@@ -208,7 +208,7 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState, isDecla
   if (!isSame && (seen || !isDeclared)) {
     throw new ApiChatError(
       "conflict",
-      `${at} shows ${what}, but to a different API key than the one last used, ` +
+      `${at} shows ${what}, but it was read with a different API key than the one last used, ` +
         "so it may be another workspace; nothing was deleted",
       { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
     );

@@ -13,8 +13,8 @@ export interface Settling {
 }
 
 /**
- * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. The
- * resource's outputs hold its inputs, as changed by check and by the program's transforms.
+ * Reports, under the resource in the preview, what its create would find. Rejects on a conflict. Reads the inputs
+ * from the resource's outputs, because check and the program's transforms may have changed the arguments.
  */
 export async function reportCreate(webhook: pulumi.Resource, name: string): Promise<void> {
   const outputs = webhook as unknown as Record<string, Settling | undefined>;
@@ -24,7 +24,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
     return [input, value ?? undefined];
   });
   const inputs = { name, ...Object.fromEntries(await Promise.all(values)) } as WebhookInputs;
-  // Not shared: a process may run several programs, and check already rejects two resources for one workspace.
+  // A new Run, because a process may run several programs; check already rejects two resources for one workspace.
   const run = new Run();
   run.configure({ config: { get: pulumi.runtime.getConfig } });
   const { seen, conflict, line } = await previewCreate(inputs, { run });
@@ -35,7 +35,7 @@ export async function reportCreate(webhook: pulumi.Resource, name: string): Prom
   if (seen?.webhookVerificationKey === inputs.webhookVerificationKey)
     return pulumi.log.warn(`unless this is a replacement, pulumi up will fail: ${message}`, webhook);
   await pulumi.log.error(message, webhook);
-  // A logged error alone fails only programs of the Automation API. The SDK prints `stack`: keep it short.
+  // Throw too: a logged error fails only Automation API programs. The SDK prints `stack`, so keep it short.
   const text = `${name}: ${conflict.code}`;
   throw Object.assign(new pulumi.ResourceError(text, webhook, true), { stack: text });
 }

@@ -3,7 +3,7 @@
  * loads zod and undici.
  */
 export { checkInputs, SECRETS_OF_DRIFT, WEBHOOK_SPEC } from "./inputs.js";
-/** @internal zod's types stay out of the published declarations. */
+/** @internal Keeps zod's types out of the published declarations. */
 export { DEFAULTS } from "./inputs.js";
 export { previewCreate, previewUpdate, type Foreseen } from "./foresee.js";
 export { webhookLifecycle } from "./lifecycle.js";

@@ -27,8 +27,8 @@ import {
 type ReadResult = Partial<{ id: string; props: WebhookState; inputs: WebhookInputs }>;
 
 /**
- * Puts differences into `drift` and into the inputs, so that the next preview shows them. The engine then calls
- * diff, which reports a changed key. Authorization and transport failures never mean "gone".
+ * Puts what differs at the service into `drift` and into the inputs, so that the next preview shows it. The engine
+ * then calls diff, which reports a changed key. Authorization and transport failures never mean "gone".
  */
 export async function readWebhook(state: WebhookState, context: OperationContext): Promise<ReadResult> {
   const { run } = context;

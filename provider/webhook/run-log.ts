@@ -7,7 +7,7 @@ import { type Fact, RunFacts } from "./facts.js";
 export interface RunLog {
   append(fact: Fact): void;
   read(): RunFacts;
-  /** Why the run's other provider processes do not see these facts. */
+  /** Why the run's other provider processes do not see these facts; undefined if they do. */
   readonly problem?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ class SharedLog implements RunLog {
   #rest = Buffer.alloc(0);
 
   constructor(path: string) {
-    // On Windows, O_NOFOLLOW is undefined, which counts as 0.
+    // On Windows, O_NOFOLLOW is undefined, and the "|" below reads that as 0.
     const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
     this.#path = path;
     this.#file = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
@@ -81,7 +81,7 @@ class SharedLog implements RunLog {
     try {
       this.#write({ at: now(), fact: "beat" });
     } catch {
-      // Writing the next fact fails in the same way, and that operation reports the failure.
+      // Ignored here: writing the next fact will fail too, and its operation then reports the failure.
     }
   }
 
@@ -111,7 +111,7 @@ class SharedLog implements RunLog {
   }
 
   #take({ at, ...line }: Line): void {
-    // The facts of this process stay valid.
+    // After a gap, the earlier lines are an earlier engine's: keep only the facts that this process added.
     if (Math.abs(at - (this.#lastAt ?? at)) > GAP_MS) this.#facts = new RunFacts(this.#own);
     this.#lastAt = at;
     if (line.fact !== "beat") this.#facts.add(line);

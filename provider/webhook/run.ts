@@ -139,7 +139,7 @@ export class Run {
 
   /**
    * Records the state that diff received. If the program declares the resource and does not change it, the
-   * state owns its bot. A refresh also calls diff, but declares nothing.
+   * state owns its bot. A refresh, which also calls diff, declares nothing, so it claims no bot.
    */
   recordDiff(
     state: WebhookState,
@@ -184,7 +184,7 @@ export class Run {
       signal?.throwIfAborted();
       return operation();
     };
-    // All operations use the same order, so that no two wait for each other.
+    // All operations wait for workspaces in the same order, so that no two wait for each other.
     const keys = [...new Set(workspaces)].toSorted();
     return keys.reduce<() => Promise<T>>((next, key) => () => this.#queue.run(key, next), start)();
   }

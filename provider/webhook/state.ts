@@ -35,7 +35,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** If earlier releases cannot read a new state, raise this, and make `requireWebhookState` read older states. */
+/** Raise this when earlier releases cannot read a new state, and make `requireWebhookState` read older ones too. */
 const STATE_VERSION: number = 1;
 
 export interface WebhookState extends WebhookInputs {
@@ -54,7 +54,7 @@ export const toWebhookState = (inputs: WebhookInputs, seen: Registration, by: Ap
   applied: toApplied(inputs, seen, by),
 });
 
-/** Adds the URL that may be registered now, which counts as ours too. `claimId` is new in a replacement. */
+/** Adds a URL that a failed call may have registered, so that it counts as ours. A replacement has a new `claimId`. */
 export function withAttempt(
   state: WebhookState,
   { name, webhookUrl }: WebhookInputs,
@@ -89,7 +89,7 @@ export const inputsOf = ({
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");
 
-/** Throws if the key is only a placeholder, which `ignoreChanges` may keep. */
+/** Throws if the key is only a placeholder: with `ignoreChanges`, one may stay in the inputs. */
 export function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
   if (key !== IMPORTED_KEY && key !== KEY_DRIFTED) return;
   const text =

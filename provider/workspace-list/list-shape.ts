@@ -77,7 +77,7 @@ const entryShape = rejectTwoKeys(
 const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
 
-/** A list. Fields at its top are defaults for its entries. A list that a program passes has no top. */
+/** A list. The fields beside `workspaces` are defaults for its entries; a list that a program passes has none. */
 export const listShape = rejectTwoKeys(
   z.strictObject({
     ...commonFields,
@@ -121,7 +121,7 @@ const findSameNames = ({ workspaces }: List): EntryProblem[] =>
 /** Finds entries with the same base URL and API key: a workspace can have only one webhook. */
 function findClashes({ workspaces, ...top }: List): EntryProblem[] {
   const identityOf = ({ baseUrl, ...entry }: List["workspaces"][number]): string =>
-    // If a variable is not set, its name takes the place of the unknown key.
+    // If the variable for a key is not set, the variable's name is compared instead of the key.
     JSON.stringify([canonicalUrl(baseUrl), apiKeyOf(entry) ?? entry.apiKeyEnv ?? apiKeyOf(top)]);
   return findEqual(workspaces.map(identityOf)).map(({ index, other }) => ({
     index,
@@ -135,7 +135,7 @@ function findClashes({ workspaces, ...top }: List): EntryProblem[] {
 const nameOf = (entry: { name: string } | undefined, otherwise: string): string =>
   entry !== undefined && WORKSPACE_NAME.test(entry.name) ? `"${entry.name}"` : otherwise;
 
-/** Finds entries with equal keys. Each is reported with one other, so that the error names both lines. */
+/** Finds equal keys. Returns the index of each, and that of another key equal to it, so that errors can name both. */
 const findEqual = (keys: readonly string[]): { index: number; other: number }[] =>
   [...Map.groupBy(keys.keys(), (index) => keys[index]).values()].flatMap((indexes) =>
     indexes.flatMap((index) => {

@@ -4,7 +4,7 @@ import { botCodeOf, canonicalUrl, formatUrl, isSameUrl } from "../lib/url.js";
 import { mayMeanNeverSet } from "../registration/index.js";
 import type { PlannedWorkspace } from "./list-shape.js";
 
-/** What `up` would find in a workspace. With the first two, it would succeed. */
+/** What `up` would find in a workspace. It would succeed only if that is "free" or "yours". */
 export type PlanState =
   "free" | "yours" | "foreign" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
@@ -13,9 +13,9 @@ interface PlannedRow {
   name: string;
   baseUrl: string;
   state: PlanState;
-  /** What is registered, or in a few words why that is not known; empty if there is nothing to say. */
+  /** In a few words: what is registered, or why `up` would fail. Empty if nothing is registered. */
   detail: string;
-  /** The full reason why that is not known, and what to do. */
+  /** If the query failed: the full reason, and what to do. */
   reason?: string;
 }
 

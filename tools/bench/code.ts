@@ -34,7 +34,7 @@ function verifyBare(body: Buffer, signature: string): boolean {
   return timingSafeEqual(Buffer.from(expected), Buffer.from(signature));
 }
 
-/** Compares how long Node runs with two argument lists, in milliseconds. */
+/** Compares how long Node runs with each of two argument lists, in milliseconds. */
 export const compareNode =
   (ours: string[], bare: string[]) =>
   (context: Context): Promise<Samples> => {

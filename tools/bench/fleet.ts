@@ -17,7 +17,7 @@ import { responder, VERIFICATION_KEY } from "./servers.ts";
 /** A test API key, valid nowhere. */
 const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 
-/** A user's files, which declare the same webhooks as one stack and as a fleet. */
+/** A user's files: `index.js` declares the webhooks as one stack, `fleet.js` declares the same ones as a fleet. */
 const FILES = {
   "package.json": '{ "type": "module", "main": "index.js" }',
   "Pulumi.yaml": "name: bench\nruntime: nodejs\n",
@@ -44,7 +44,7 @@ export async function compareSplits(context: Context): Promise<Samples> {
   };
 }
 
-/** Measures each command and the peak memory, with a service and a backend that only this split uses. */
+/** Measures the time of each command and the peak memory for one split, with a new service and a new backend. */
 async function measureSplit(
   split: string,
   { workspaces, signal, update }: Context,
@@ -71,7 +71,7 @@ async function measureSplit(
   const engine = await resolveEngine(signal);
   const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...variables };
   const onLine = (line: string): void => update(`${split}: ${line.trim().slice(0, 60)}`);
-  // An interrupted engine finishes its calls and ends its plugins; a killed one leaves them running.
+  // Allow 20 s after an interrupt: the engine finishes its calls and ends its plugins. A kill leaves them running.
   const options = { cwd, env, signal, graceMs: 20_000, onLine };
   if (split !== "fleet") await run("pulumi", ["stack", "init", "bench"], options);
   const samples: Samples = {};
@@ -89,7 +89,7 @@ async function measureSplit(
   return { ...samples, [`${split} memory`]: [Math.max(...peaks)] };
 }
 
-/** Returns the peak memory, in MiB, of the processes that name this folder; 0 without /proc. */
+/** Returns the peak memory (MiB) of processes whose arguments or environment contain this folder; 0 without /proc. */
 async function peakOf(folder: string, work: () => Promise<unknown>): Promise<number> {
   const finished = new AbortController();
   let peak = 0;
@@ -107,8 +107,8 @@ async function peakOf(folder: string, work: () => Promise<unknown>): Promise<num
 }
 
 /**
- * Reads the proportional set size of a process, in MiB. Without smaps_rollup, as in some sandboxes, shared
- * memory is counted for each process.
+ * Reads the proportional set size of a process, in MiB. If smaps_rollup is missing, as in some sandboxes, reads
+ * the resident size, which includes all shared memory.
  */
 async function memoryOf(pid: number): Promise<number> {
   const files = ["smaps_rollup", "status"].map((file) =>

@@ -39,7 +39,7 @@ export async function reloadUnderLoad(context: Context): Promise<Samples> {
   return byKey(await alternate(context, 5, { ours, bare: () => flood(COUNT, options) }), ["p99Ms"]);
 }
 
-/** Returns the values of each side and key, such as "ours p99Ms". */
+/** Returns the values of each side for each key, under names such as "ours p99Ms". */
 const byKey = (runs: Record<string, Record<string, unknown>[]>, keys: readonly string[]): Samples =>
   Object.fromEntries(
     Object.entries(runs).flatMap(([side, results]) =>

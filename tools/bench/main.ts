@@ -57,7 +57,7 @@ interface Result {
   values: number[];
 }
 
-/** Formats the results as a table. Colours only on a terminal, and not with NO_COLOR. */
+/** Formats the results as a table. Uses colours only on a terminal, and not if NO_COLOR is set. */
 function formatResults(results: readonly Result[]): string {
   const rows = results.map(({ figure, values }) => {
     const [what, against, , target] = figure;

@@ -14,7 +14,7 @@ export interface Context {
 
 /**
  * Runs every side once in each round, and starts each round with a different side. Returns the results of
- * each side, by round. An additional round before these is a warm-up.
+ * each side, by round. A warm-up round comes first; its results are not returned.
  */
 export async function alternate<Result>(
   { signal, update }: Pick<Context, "signal" | "update">,

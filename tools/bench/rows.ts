@@ -29,7 +29,7 @@ const LOAD = "1 KiB, 50 connections";
 const ALONE = "one stack without checkpoints";
 const SDK = 'require("@pulumi/pulumi")';
 
-/** The rows, by their names for `--only`. */
+/** The rows, keyed by the names that `--only` accepts. */
 export const ROWS: Readonly<Record<string, Row>> = {
   signature: row("10 seconds", compareSignature, [
     ["verifySignature, 1 KiB (rate)", HMAC, "bare1 / ours1", ">= 0.95"],
@@ -42,7 +42,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
   forwarding: row("four minutes", compareForwarding, [
     [`apichat responder stores, ${LOAD} (rate)`, RECEIVER, "stored accepted / bare accepted", ">= 0.70"],
     ["the responder stores and forwards (rate)", RECEIVER, "both through / bare accepted", ">= 0.40"],
-    ["the responder forwards (rate)", "accepting meanwhile", "both forwarded / both accepted", ">= 0.80"],
+    ["the responder forwards (rate)", "accepting in parallel", "both forwarded / both accepted", ">= 0.80"],
     ["accepting and forwarding (rate)", "storing only", "both through / stored accepted", ">= 0.80"],
     ["longest time that the responder's event loop was blocked", "", "both blockMs", "<= 20 ms"],
   ]),

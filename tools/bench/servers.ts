@@ -11,7 +11,7 @@ import { listen } from "../lib/listen.ts";
 /** The receivers' test key, valid nowhere. */
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
-/** `early` counts deliveries that arrived before an earlier one of their conversation. */
+/** `early` counts deliveries that arrived while an earlier one of their conversation was missing. */
 const arrivals = { arrived: 0, repeated: 0, early: 0 };
 
 /** Only `target` counts arrivals. */
@@ -22,8 +22,8 @@ type Report = typeof arrivals & {
 };
 
 /**
- * Starts a server in a separate process, so that the two do not share an event loop. The server ends when
- * this process ends.
+ * Starts a server in a separate process, so that it does not share an event loop with the sender. The server ends
+ * when this process ends.
  */
 export function startServer(name: keyof typeof LISTENERS) {
   const options = { ipc: true, stdio: "inherit", reject: false } as const;
@@ -56,7 +56,7 @@ const bare = (): RequestListener => (request, response) => {
   });
 };
 
-/** The target of a flood: accepts each delivery at once, and checks its number: 0, 1, … in each conversation. */
+/** The target of a flood: accepts every delivery, and checks that each conversation is numbered 0, 1, … */
 const target = (): RequestListener => {
   const last = new Map<string, number>();
   return (request, response) => {

@@ -16,7 +16,7 @@ async function packagesIn({ outputs }: Metafile, root: string): Promise<BundledP
   return Promise.all([...new Set(folders)].toSorted().map((folder) => readPackage(join(root, folder))));
 }
 
-/** Matches the folder of a file's package. */
+/** Matches the part of a file's path that is the folder of its package. */
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/;
 
 interface Manifest extends NpmPackage {

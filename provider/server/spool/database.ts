@@ -20,7 +20,7 @@ const PRAGMAS = `
 
 /**
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation,
- * and for each delivery without one: only those may be forwarded, so a long queue behind them costs nothing.
+ * and for each without a conversation: only these may be forwarded, so a long queue behind them costs nothing.
  * `accepted_ms` and `buried_ms` follow the machine's clock. `due_ms`, `age_from_ms` and `since_ms` follow running time,
  * which advances only while a responder has the file open. `clock` holds the running time and the machine's time at the
  * last commit. All are in milliseconds.
@@ -81,7 +81,7 @@ export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return openSqlite(path, options);
   } catch (error) {
-    // There was no room for SQLite's index of the log.
+    // The disk is full, and SQLite must create its index of the log: remove the reserve, and try again.
     if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
     return openSqlite(path, options);
   }
@@ -109,7 +109,7 @@ export interface KeptDelivery extends AcceptedDelivery {
   acceptedMs: number;
   attempts: number;
   failure: string | undefined;
-  /** When it is due by the machine's clock. Missing if the workspace is not forwarded or another must go first. */
+  /** When it is due by the machine's clock. Missing if the workspace is not forwarded or another delivery is first. */
   dueMs?: number | undefined;
 }
 

@@ -1,5 +1,5 @@
 export interface AttemptLimits {
-  /** How many attempts one workspace may have at once. It also never gets more than half of the free attempts. */
+  /** How many attempts one workspace may have at once. It may begin at most half of the attempts that are free. */
   perWorkspace: number;
   total: number;
 }
@@ -9,7 +9,7 @@ export interface Lane {
   workspace: string;
   attempts: number;
   isHanging: boolean;
-  /** When to look for due deliveries, in running time. */
+  /** The running time at which to look for due deliveries. */
   lookMs: number;
 }
 

@@ -36,7 +36,7 @@ const CHECKED: StoredDelivery = {
 
 /**
  * Only the first delivery of a conversation is due, and only while no other delivery of that conversation is taken.
- * Call `accept`, `forward` and the methods between them within `write`: attempts free their places once it commits.
+ * Call `accept`, `forward` and the methods between them within `write`: its commit frees the places of ended attempts.
  */
 export class SpoolQueue extends SpoolFile {
   readonly #statements: ReturnType<typeof prepareStatements>;

@@ -8,7 +8,7 @@ import type { DueDelivery } from "./queue.js";
 export interface SpoolWorkerOptions {
   path: string;
   limits: AttemptLimits;
-  /** How long after a write the traces of deleted rows are erased from the disk, in milliseconds. */
+  /** How long after a write to erase the traces of deleted rows from the disk, in milliseconds. */
   tidyAfterMs: number;
 }
 

@@ -66,7 +66,7 @@ export async function openSpool(dataDir: string, options: Partial<typeof DEFAULT
 /**
  * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process.
  * SQLite works in its own thread. Calls that arrive while it works form its next batch: one transaction, and one wait
- * for the disk. The thread returns due deliveries together with the outcomes.
+ * for the disk. The thread's reply contains the outcomes of these calls, and the deliveries that are due.
  */
 export class Spool {
   readonly limits: AttemptLimits;
@@ -120,7 +120,7 @@ export class Spool {
     while (this.#bytes > WAITING_BYTES) await (this.#room ??= Promise.withResolvers()).promise;
   }
 
-  /** Stores and removes a delivery of 32 KiB. Rejects like `accept` if no delivery could be accepted now. */
+  /** Tests whether deliveries can be accepted: stores and removes one of 32 KiB. Rejects as `accept` does. */
   check(): Promise<void> {
     return this.ask("check");
   }

@@ -16,10 +16,10 @@ const MIB = 1024 * 1024;
 /** How many bytes new deliveries leave free for deletes and reschedules, which write to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The reserve takes at most this fraction of the volume, which matters if the volume is small. */
+/** On a small volume, the reserve is smaller than `RESERVE_BYTES`: at most this fraction of the volume. */
 const RESERVE_SHARE = 1 / 4;
 
-/** The fraction of the reserve that is held as a file, so that no other program takes it. */
+/** The fraction of the reserve that a file occupies, so that no other program can use that space. */
 const FILE_SHARE = 1 / 4;
 
 /** How many pages are returned to the file system at once: few enough that no delivery waits long. */
@@ -41,7 +41,7 @@ export function releaseReserve(spoolPath: string): boolean {
  * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the
  * files small and free of deleted messages. A file next to the spool holds a part of the reserve. It is
  * removed when a write finds no room, so that deletes have room whatever else fills the volume. Rows in the
- * database could not serve as the reserve: deleting them needs room in the log and frees none there.
+ * database could not serve as the reserve: to delete them, SQLite would first need room in the log.
  */
 export class SpoolVolume {
   readonly #database: DatabaseSync;
@@ -51,8 +51,8 @@ export class SpoolVolume {
   readonly #files: ReadonlyMap<string, Stats>;
   #tidyTimer: NodeJS.Timeout | undefined;
   /**
-   * Whether the log contains only what this process wrote. If the disk failed, parts of an earlier process's
-   * log may not be on it, and a power failure would lose everything after those parts.
+   * Whether the log contains only what this process wrote. If the disk failed earlier, parts of another process's
+   * log may be missing on the disk, and a power failure would lose everything after those parts.
    */
   #isLogOurs = false;
   /**
@@ -98,7 +98,7 @@ export class SpoolVolume {
       if (found?.dev === dev && found.ino === ino) continue;
       const text = `${path} was removed or replaced while this process was using it: restart the responder`;
       this.#failure = new SqliteError("failed", text);
-      // Some acknowledged deliveries may be only in the removed log.
+      // If the log was removed, it is still open: copy the acknowledged deliveries that are only there.
       this.#checkpoint();
     }
     return this.#failure;
