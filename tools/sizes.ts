@@ -36,7 +36,7 @@ const ROOMS: Record<string, number> = {
   "provider/cli/": 3617,
   "schema/": 721,
   "tools/": 3997,
-  "test/": 26_982,
+  "test/": 26_984,
 };
 /** The budget of everything that is published. */
 const PROVIDER_AND_SCHEMA = 25_500;

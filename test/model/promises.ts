@@ -192,8 +192,10 @@ export function isProven(world: World, workspace: WorkspaceName): boolean {
 /** Checks a command against every promise, and updates what is known. */
 export function judge(world: World, { seen, printed }: Awaited<ReturnType<World["run"]>>): void {
   for (const { workspace, writes } of seen) {
-    const sets = writes.filter(({ operation }) => operation === "set-webhook");
-    world.known[workspace].ours.push(...sets.map(({ request }) => JSON.parse(request.body) as Pair));
+    const declared = world.program.get(workspace);
+    // A set-webhook with other values restores what was registered before, which may be somebody else's.
+    if (declared && writes.some(({ operation }) => operation === "set-webhook"))
+      world.known[workspace].ours.push(world.wanted(declared));
   }
   const broken = seen.flatMap((one) =>
     Object.entries(PROMISES).flatMap(([promise, findWrong]) => {
