@@ -99,7 +99,7 @@ describe("a dead process that is still announced", () => {
     expect([await isResponding(instance), await requestStop(instance)]).toEqual([false, false]);
   });
 
-  it("counts as dead if a different responder has its port", async () => {
+  it("counts as dead if a different responder listens on its port", async () => {
     const { instance } = await startTestServer();
     expect(await requestStop({ ...instance, token: "token of the dead one" })).toBe(false);
     expect(await isResponding(instance)).toBe(true);
