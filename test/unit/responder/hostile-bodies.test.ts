@@ -35,11 +35,8 @@ async function timeToReject(body: string): Promise<number> {
   return Math.min(...times);
 }
 
-// Before the defect behind this test was fixed, such a body took three thousand times as long as a plain one.
-test.each(Object.entries(HOSTILE_BODIES))(
-  "rejecting %s costs little more than a plain body",
-  async (_, body) => {
-    const plain = await timeToReject("x".repeat(body.length));
-    expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
-  },
-);
+// Before a defect was fixed, such a body took three thousand times as long as text.
+test.each(Object.entries(HOSTILE_BODIES))("bodies of %s are rejected as fast as text", async (_, body) => {
+  const plain = await timeToReject("x".repeat(body.length));
+  expect(await timeToReject(body)).toBeLessThan(100 * Math.max(plain, 1));
+});

@@ -84,17 +84,14 @@ describe("keys from a function", () => {
     ["verificationKeys failed: Error: vault is sealed", fail(new Error("vault is sealed"))],
     ["non-empty", () => [KEY, ""]],
     ["at most 32 keys, got 33", () => MANY_KEYS],
-  ])(
-    "cause a 500, and a report without keys, if they are missing or invalid: %s",
-    async (report, verificationKeys) => {
-      expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
-        500,
-        "keys_unavailable",
-      ]);
-      expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
-      expect(deliveries).toEqual([]);
-    },
-  );
+  ])("cause a 500, and a report without keys, if they are invalid: %s", async (report, verificationKeys) => {
+    expect(await readCode(await respond(await delivery(), { verificationKeys }))).toEqual([
+      500,
+      "keys_unavailable",
+    ]);
+    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+    expect(deliveries).toEqual([]);
+  });
 });
 
 it("a responder accepts at most 32 keys, and verifies with all of them, even the last", async () => {
