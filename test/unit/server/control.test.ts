@@ -68,7 +68,7 @@ it.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment \(.*kill -9 4711,/],
 ])(
-  "a process that holds a data folder and %s counts as alive until it releases the lock; the error has a hint",
+  "a process that has locked a data folder but %s counts as alive until it unlocks it; the error has a hint",
   async (_what, announced, holder, hint) => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));

@@ -67,8 +67,8 @@ test.each<[string, Args[], Args]>([
   ["when a changed keep drops no key", [{ keep: 2 }], { keep: 0 }],
   ["when an unknown keep cannot drop a key", [{}], { keep: UNKNOWN }],
   ["when initial is removed", [LIVE], {}],
-  ["when initial becomes an earlier key", [LIVE, { initial: OTHER_KEY }], LIVE],
-  ["when the program still names a dropped initial key", [LIVE, ROTATED_AWAY], ROTATED_AWAY],
+  ["when initial returns to an earlier key", [LIVE, { initial: OTHER_KEY }], LIVE],
+  ["when initial is still a key that was dropped", [LIVE, ROTATED_AWAY], ROTATED_AWAY],
 ])("nothing changes %s", async (_, ups, again) => {
   const state = await upAll(ups);
   lines.length = 0;
