@@ -146,7 +146,7 @@ describe("defaults", () => {
   });
 });
 
-test("two resources for one workspace cause one failure with both names, even with a key from the environment", async () => {
+test("two resources for one workspace cause one failure with both names, wherever the key comes from", async () => {
   vi.stubEnv("APICHAT_API_KEY", API_KEY);
   expect(await failuresOf({})).toEqual([]);
   expect(await failuresOf({})).toEqual([]);
