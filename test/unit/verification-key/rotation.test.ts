@@ -37,7 +37,7 @@ test.each<[string, Args, Args]>([
   ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
   ["when bytes returns to its default", { bytes: 33 }, {}],
   ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
-])("a new key is created, and listed before the earlier ones, %s", async (_, before, after) => {
+])("a new key is created and becomes the first in the list %s", async (_, before, after) => {
   const state = await create(before);
   const next = await up(state, after);
   expect(next.current).not.toBe(state.current);
