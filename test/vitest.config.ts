@@ -10,7 +10,7 @@ const sources = { resolve: { alias: { "#hmac": `${root}provider/responder/hmac-n
 
 const AFTER_FILE = [`${root}test/support/after-file.ts`];
 
-/** Tests wait for conditions; these limits only stop a wait that would never end, so they suit a busy machine too. */
+/** Tests wait for conditions. These limits only end a wait that would never end, even on a busy machine. */
 const patience = (seconds: number) => ({
   testTimeout: seconds * 1000,
   hookTimeout: seconds * 1000,
@@ -18,8 +18,8 @@ const patience = (seconds: number) => ({
 });
 
 /**
- * A project whose test files run concurrently with those of other projects. They mostly wait for sockets,
- * processes and limits, so using more workers than cores is faster.
+ * A project whose test files run concurrently with those of other projects. Test files mostly wait for
+ * sockets, processes and limits, so more workers than cores are faster.
  */
 const project = (name: string, include: string | string[], seconds: number, more: object = {}, test = {}) =>
   ({
@@ -39,7 +39,7 @@ const project = (name: string, include: string | string[], seconds: number, more
 /** These tests replace modules, so each has its own worker. The other unit tests share workers. */
 const ALONE = ["unit/client/{environment,retries}.test.ts", "unit/webhook/preflight.test.ts"];
 
-/** The slowest files, which start first, in this order, because a new clone's cache has no durations yet. */
+/** The slowest files. They start first, in this order: a new clone's cache does not know how long files take. */
 const LONGEST = [
   /test\/(guides\/(first-steps|fleet-ci|fleet-example)|package\/exports)\./,
   /test\/(package|engine|model|browser\/accessibility)/,
@@ -74,7 +74,7 @@ export default defineConfig({
       project("contract", "contract/{node,fetch,lambda,vectors}.test.ts", 60, sources),
       // These test dist/.
       project("provider", "provider/**/*.test.ts", 120),
-      // Each worker loads the Automation API once.
+      // Not isolated, so that each worker loads the Automation API only once.
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240, {}, { isolate: false }),
       // Not in `npm test`.
@@ -89,7 +89,7 @@ export default defineConfig({
         60,
         {
           resolve: { alias: { "#hmac": `${root}provider/responder/hmac-web.ts` } },
-          // Without `cf: false`, the properties that Cloudflare's edge adds to a request would be downloaded.
+          // `cf: false`: else Miniflare downloads the properties that Cloudflare's edge adds to a request.
           plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
         },
         { setupFiles: [] },

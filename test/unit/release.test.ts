@@ -20,7 +20,7 @@ test("a repository is OWNER/NAME or its address on GitHub", () => {
     expect(() => parseRepository(text)).toThrow(`--repository: "${text}" is not a repository`);
 });
 
-test("a tag must match the version, and a release must name its repository", () => {
+test("checkTag requires a tag that matches the version, and a repository", () => {
   checkTag("v1.2.3", "1.2.3", "acme/hooks");
   expect(() => checkTag("v1.2.4", "1.2.3", "acme/hooks")).toThrow(
     '"v1.2.4" does not match the version in package.json',
@@ -29,7 +29,7 @@ test("a tag must match the version, and a release must name its repository", () 
   expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("also pass --repository OWNER/NAME");
 });
 
-test("stamp replaces the repository in each file that names one", async () => {
+test("stamp writes the new repository into each file that contains a repository", async () => {
   const folder = await makeFolder();
   const names = ["package.json", "schema/pulumi.yaml", "docs/guide/languages.md"];
   for (const name of names) await cp(join(root, name), join(folder, name));

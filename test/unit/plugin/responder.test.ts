@@ -23,7 +23,7 @@ const { checked } = responder;
 const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
 const ID = "127.0.0.1:8123";
 
-/** Replaces create and update with versions that succeed without a process. Returns the list of their inputs. */
+/** Replaces create and update with mocks that start no process. Returns the list of inputs that they receive. */
 function standIn(): ProcessInputs[] {
   const calls: ProcessInputs[] = [];
   const run = (inputs: ProcessInputs): ProcessState => {
@@ -53,7 +53,7 @@ const SECRETS = [
   "workspaces.other.verificationKeys",
 ];
 
-test("read, preview and update of a responder for two workspaces return what its create returned", async () => {
+test("read, update and the preview of an update return what create returned for two workspaces", async () => {
   const calls = standIn();
   const inputs = await checked(TWO);
   const { id, outs } = await responder.create(inputs);
@@ -86,7 +86,7 @@ test.each<[string, Marked, Marked]>([
   ["a port", { ...TWO, port: 8123 }, { urls, port: 8123 }],
   ["a port but no workspaces", { workspaces: UNKNOWN, port: 8123 }, { urls: UNKNOWN, port: 8123 }],
   ["a port but not every workspace", WITHOUT_ACME, { urls: { ...urls, acme: UNKNOWN }, port: 8123 }],
-])("given %s, the preview of a create shows every address it can know", async (_, program, known) => {
+])("with %s, the preview of a create shows all addresses that are known", async (_, program, known) => {
   const { outs } = await responder.create(await checked(program), { preview: true });
   expect(clear(outs)).toMatchObject({ ...known, pid: UNKNOWN });
 });
@@ -95,13 +95,13 @@ test.each<[Marked, string[]]>([
   [{ workspaces: { acme: { ...ACME, path: secret("/hidden") } } }, ["urls", "workspaces.acme.path"]],
   [{ ...ONE, publicUrl: secret("https://hidden.example") }, ["publicUrl", "urls"]],
   [{ ...ONE, host: secret("127.0.0.1") }, ["healthUrl", "host", "urls"]],
-])("an address is secret if one of its parts is: %#", async (program, hidden) => {
+])("outputs with an address are secret if a part of the address is: %#", async (program, hidden) => {
   standIn();
   const { outs } = await responder.create(await checked(program));
   expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
-test("the wait for a process ends after customTimeouts, or when the run ends", async () => {
+test("create stops waiting for a process after the time in customTimeouts, or when the run ends", async () => {
   vi.spyOn(ResponderLifecycle.prototype, "create").mockReturnValue(new Promise(() => {}));
   const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));

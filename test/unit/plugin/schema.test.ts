@@ -3,7 +3,7 @@ import { RESPONDER_ARGS } from "../../../provider/handshake-responder/inputs.js"
 import schema from "../../../provider/plugin/schema.json" with { type: "json" };
 import { INPUTS } from "../../../provider/pulumi/resource-inputs.js";
 
-it("the plugin's schema has the classes' inputs, in the documented order", () => {
+it("each resource in the plugin's schema has the inputs of its class, in the documented order", () => {
   for (const [name, { inputProperties }] of Object.entries(schema.resources)) {
     const type = name.replace("apichat:index:", "");
     const inputs = { ...INPUTS, Responder: undefined }[type as keyof typeof INPUTS];

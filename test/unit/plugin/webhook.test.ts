@@ -20,7 +20,7 @@ const plugin = isolatePlugins();
 const { checked } = webhook;
 const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];
 
-test("create registers the webhook, and stores its inputs and registration, but not the resource's name", async () => {
+test("create registers the webhook, and outputs inputs and registration without the resource's name", async () => {
   const started = await startAcme();
   const inputs = await checked(programOf(started));
   const { id, outs } = await webhook.create(inputs);
@@ -69,7 +69,7 @@ test("the preview of create writes nothing, shows the bot of a webhook to adopt,
   expect(started.actions()).toEqual([...GET, ...GET, ...GET]);
 });
 
-test("diff shows the kind of each change, even of a secret, and never replaces", async () => {
+test("diff shows what each change adds, updates or deletes, even a secret, and never replaces", async () => {
   const { id, inputs, outs } = await startCreated({ preflight: "warn" });
   const { preflight: _, ...less } = inputs;
   const changes: [Marked, Record<string, string>][] = [
@@ -118,7 +118,7 @@ test("the plugin carries out a pending delete that has the dynamic provider's ty
   expect(acme.registration).toBeUndefined();
 });
 
-test("an operation ends when the run ends, and its state contains what may be registered", async () => {
+test("an operation ends when the run ends, and records what it may have set if its bot is known", async () => {
   const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
   const other = resourceOf("ApiChatWebhook", "other");
   const { baseUrl } = emulator.workspace("other");
@@ -136,7 +136,7 @@ test("an operation ends when the run ends, and its state contains what may be re
   const part = partOf(updated!)?.properties ?? {};
   expect(clear(part)).toMatchObject({ webhookUrl: inputs["webhookUrl"], applied: { attempted: [moved] } });
   expect(secretsIn(part)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
-  // The created webhook's bot is unknown, so there is no state; the next `up` adopts the webhook.
+  // The create has not learned its bot, so it returns no state; the next `up` adopts the webhook.
   expect(partOf(created!)).toBeUndefined();
   for (const error of [updated, created])
     expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
@@ -145,7 +145,7 @@ test("an operation ends when the run ends, and its state contains what may be re
 
 const HIDDEN = "geheim-0123456789";
 
-/** The path of the workspace's address: a text that contains this path reveals the address. */
+/** The path of the secret base URL. Messages must not contain this path either. */
 const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
 /** Starts acme with URLs that are secret as a whole, including their paths. */
@@ -176,7 +176,7 @@ describe("a secret", () => {
     expect(details).not.toContain(HIDDEN);
   });
 
-  test("is in neither the line about an adoption nor the warning about a delete", async () => {
+  test("is neither in the line of an adoption nor in the warning of a delete that keeps the webhook", async () => {
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));
     const { outs, id } = await webhook.create(inputs);

@@ -5,7 +5,7 @@ import { secretsIn } from "../plugin/harness.js";
 import { Run } from "../../../provider/webhook/run.js";
 import { FOREIGN, isolateRuns, secondLookFails, startAcme, unfinishedBy } from "../webhook/harness.js";
 
-// The engine receives secrets marked as such, whatever a transform changes.
+// Even if a transform removes the marks of secrets, the provider marks them again for the engine.
 
 isolateRuns();
 
@@ -16,7 +16,7 @@ const plain = (values: object): never => unmark(values) as never;
 const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
 const HIDDEN_URL = ["apiKey", "applied", "webhookUrl", "webhookVerificationKey"];
 
-test("a webhook's keys and record are secret in inputs, outputs and the state after a failure", async () => {
+test("keys and the output applied are secret in inputs, in outputs and in the state after a failure", async () => {
   const { acme, emulator, args } = await startAcme();
   const { inputs } = await ApiChatWebhook.check({}, args);
   expect(secretsIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);

@@ -24,7 +24,7 @@ test("each text from the service is printed on one line, without control charact
   expect(fail(`got ${SAID}`).reason).toBe(`got ${SHOWN}`);
 });
 
-test("a report is found in the engine's output, but not in a similar text", () => {
+test("findReport finds a report in the engine's output, and ignores text that only looks like a report", () => {
   for (const [name, value] of Object.entries(reportVariables())) vi.stubEnv(name, value);
   const text = `${describeFailure("acme", failure)}\n`;
   expect(findReport(text)).toEqual({ ...failure.toJSON(), subject: "acme" });
@@ -36,7 +36,7 @@ test("a report is found in the engine's output, but not in a similar text", () =
   }
 });
 
-test("a program finds only the reports that have its own mark", async () => {
+test("findReport ignores reports with the mark of a different program", async () => {
   const line = formatReport(failure.toJSON());
   vi.resetModules();
   const other = await import("../../../provider/pulumi/provider-process.js");

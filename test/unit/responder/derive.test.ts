@@ -11,7 +11,7 @@ it.each(DERIVED)(
 
 const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] });
 
-it("caches the keys of a limited number of subjects", async () => {
+it("caches derived keys, but only those of a limited number of subjects", async () => {
   // Mocked, because this many derivations would take too long.
   const deriveBits = vi.spyOn(crypto.subtle, "deriveBits").mockResolvedValue(new ArrayBuffer(32));
   const importKey = vi.spyOn(crypto.subtle, "importKey").mockResolvedValue({} as never);

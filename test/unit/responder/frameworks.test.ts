@@ -8,7 +8,7 @@ import { startListener } from "../../support/http.ts";
 
 const KEY = "the key of the frameworks";
 const PATH = "/webhooks/apichat";
-/** In PHP's encoding, which would change if anything parsed and reencoded the body. */
+/** Encoded as PHP does: if anything parsed the body and encoded it again, its bytes would change. */
 const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 
 const deliveries: Delivery[] = [];

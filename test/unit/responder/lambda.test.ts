@@ -34,7 +34,7 @@ describe("the response", () => {
     expect(await handler(toEvent({}))).toEqual(result);
   });
 
-  test("waits for the work passed to waitUntil, even if that fails", async () => {
+  test("waits for the work passed to waitUntil, even if some of it fails", async () => {
     const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
     const ended: string[] = [];
     const responder = createResponder({

@@ -71,7 +71,7 @@ describe("the node listener", () => {
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });
     expect([answer.status, deliveries.length]).toEqual([200, 1]);
-    // Closes connections roughly in the order of their age, oldest first, and no more than needed.
+    // The listener closes roughly the oldest connections, and no more than needed.
     expect(closed().filter(Boolean).length).toBeLessThan(12);
     expect(closed().lastIndexOf(true)).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
@@ -115,7 +115,7 @@ async function serveAfter(before: (req: IncomingMessage) => unknown) {
   return { port, deliveries, answers };
 }
 
-describe("a body that other code has read", () => {
+describe("a body that other code reads first", () => {
   it.each([
     ["read and discarded", (req: IncomingMessage) => req.toArray()],
     ["converted to text", (req: IncomingMessage) => req.setEncoding("utf8")],
@@ -123,7 +123,7 @@ describe("a body that other code has read", () => {
       "parsed as JSON, as express.json does",
       async (req: IncomingMessage) => Object.assign(req, { body: await json(req) }),
     ],
-  ])("gets 500 with a hint if it was %s", async (_name, spoil) => {
+  ])("causes a 500 with a hint if it was %s", async (_name, spoil) => {
     const { port, deliveries } = await serveAfter(spoil);
     const headers = { "x-hub-signature-256": await signBody(KEY, "{}") };
     const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: "{}", headers });
@@ -134,7 +134,7 @@ describe("a body that other code has read", () => {
     expect(deliveries).toEqual([]);
   });
 
-  it("counts as incomplete if its sender disconnected before the responder was called", async () => {
+  it("counts as incomplete if its sender disconnects before the responder is called", async () => {
     const { port, deliveries, answers } = await serveAfter((req) => {
       const closed = new Promise<void>((resolve) => req.on("error", () => undefined).once("close", resolve));
       socket.resetAndDestroy();

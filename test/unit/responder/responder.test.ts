@@ -12,7 +12,7 @@ import type {
   ResponderOptions,
 } from "../../../provider/responder/index.js";
 
-// Tests only of the fetch form: options, keys from a function, handlers. test/contract covers all runtimes.
+// Tests options, keys from a function, and handlers with fetch's Request. test/contract covers all runtimes.
 
 const KEY = "key/with+signs=";
 const OLD_KEY = "the key before this one";
@@ -56,14 +56,14 @@ const fail = (error: unknown) => (): never => {
   throw error;
 };
 
-/** One key more than a workspace may have. */
+/** One key more than a responder accepts. */
 const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
 const KEY_COUNT_REASON =
   "must be at most 32 keys, got 33, derived ones included; remove the keys that no longer sign deliveries";
 
 describe("keys from a function", () => {
-  it("are read for each request, from its method, URL and headers, and may be a promise of bytes", async () => {
+  it("are requested with the method, URL and headers of each request, and may be a promise of bytes", async () => {
     const heads: RequestHead[] = [];
     const keys = [KEY, OLD_KEY];
     const responder = create({
@@ -94,7 +94,7 @@ describe("keys from a function", () => {
   });
 });
 
-it("a workspace has at most 32 keys, and the last of them verifies", async () => {
+it("a responder accepts at most 32 keys, and verifies with all of them, even the last", async () => {
   const tooMany = () => create({ verificationKeys: MANY_KEYS });
   expect(tooMany).toThrow(new TypeError(`verificationKeys: ${KEY_COUNT_REASON}`));
   const keys = MANY_KEYS.slice(1);
@@ -130,7 +130,7 @@ it.each<readonly [wrong: object, reason: RegExp]>([
 it.each<[string, (request: Request) => unknown]>([
   ["has already read", (request) => request.json()],
   ["is reading", (request) => request.body?.getReader()],
-])("a body that other code %s gets 500 with a hint", async (_what, read) => {
+])("a body that other code %s causes a 500 with a hint", async (_what, read) => {
   const request = await delivery();
   await read(request);
   const response = await respond(request);
@@ -156,7 +156,7 @@ describe("the handler", () => {
     ["rejects", reject, /queue full.*responder\.test\.ts/s],
     ["throws a string", fail(`queue full ${Buffer.from(KEY).toString("base64")}`), /queue full \S+$/],
     ["throws a value without a string form", fail(Object.create(null)), /thrown: object$/],
-  ])("causes a 500, and a report with neither key nor message, if it %s", async (_, onDelivery, shown) => {
+  ])("causes a 500, and a report without key and delivery, if it %s", async (_, onDelivery, shown) => {
     const response = await respond(await delivery(), { onDelivery });
     expect(await response.clone().text()).not.toContain("queue full");
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
@@ -184,7 +184,7 @@ describe("the handler", () => {
   );
 });
 
-/** A handler that starts background work. */
+/** A handler that passes this work to waitUntil. */
 const leaving =
   (work: () => Promise<unknown>): DeliveryHandler =>
   (_delivery, { waitUntil }) =>

@@ -50,7 +50,7 @@ it("accepts only a string in the exact format as a signature", async () => {
   expect(await verify(KEY, good)).toBe(true);
 });
 
-it("accepts a key as text or bytes, and distinguishes the two", async () => {
+it('accepts a key as text or bytes; the text "49" is not the byte 49', async () => {
   const bytes = new TextEncoder().encode("clé 🔑");
   const signature = await signBody("clé 🔑", BODY);
   expect(await signBody(bytes, BODY)).toBe(signature);

@@ -10,7 +10,7 @@ import { isContainer, missing, putAt, toJson, valueAt } from "./values.js";
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of jsonSchemas) ajv.addSchema(schema, file);
 
-/** Each shape on the wire, its JSON Schema, and the sample's name if it differs from the shape's. */
+/** Each shape on the wire, its JSON Schema, and the name of its sample if that is not the shape's name. */
 const SHAPES: [name: string, file: string, sample?: keyof typeof samples][] = [
   ["GetWebhookRequest", "registration-requests.schema.json#/definitions/"],
   ["SetWebhookRequest", "registration-requests.schema.json#/definitions/"],
@@ -36,16 +36,16 @@ const TEXTS = `x|👋|0|-7|9007199254740993|${"1".repeat(41)}|4 2|1.5|false|no|o
   |https://a.example/a b|https://|https:///x|ftp://a.example/|data:,A|//a.example/x|///a|//|/hook
   |a.example|localhost:3000`;
 
-/** The values to set each field to, one at a time; the rest of the sample stays valid. */
+/** Each field of a sample is set to each of these values, while its other fields stay valid. */
 const PROBES = [...SCALARS, "", " ", " https://a.example", ...TEXTS.split(/\s*\|/), ...CONTAINERS];
 
-/** The probes for a field, including some that resemble its valid value. */
+/** Returns the probes for a field, among them values that resemble its valid value. */
 function probesOf(right: unknown): unknown[] {
   if (typeof right === "string") return [...PROBES, `${right}s`, right.toUpperCase()];
   return isContainer(right) ? [...PROBES, [right, right], Object.values(right)] : PROBES;
 }
 
-/** Paths of every field that the shape allows in the sample's objects, and of an unknown field in each. */
+/** Returns the paths of all fields that the shape allows in the sample, and of an unknown field in each object. */
 function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   const fields = new Set(walkFields(ref).map(({ path }) => path));
   const known = [...fields].filter((path) => isContainer(valueAt(valid, path.split(".").slice(0, -1))));
@@ -56,7 +56,7 @@ function pathsOf(ref: string, valid: Record<string, unknown>): string[] {
   return [...known, "extra", ...objects.map((path) => `${path}.extra`)];
 }
 
-/** The verdicts of zod and the JSON Schema on a value, parsed from JSON text as on the wire. */
+/** Returns whether zod accepts a value in JSON text, and whether the JSON Schema does. */
 function judge(zod: z.ZodType, ref: string, text: string) {
   const validate = ajv.getSchema(ref);
   if (validate === undefined) throw new Error(`no JSON Schema at ${ref}`);

@@ -10,7 +10,7 @@ interface JsonSchema {
   description?: string;
 }
 
-/** One field of a shape in its JSON Schema. In a path, `0` means the entries of an array. */
+/** A field of a shape. In its path, `0` stands for every entry of an array. */
 interface Field {
   path: string;
   schema: JsonSchema;
@@ -25,7 +25,7 @@ export const jsonSchemas = new Map<string, JsonSchema>(
     .map((name) => [name, JSON.parse(readFileSync(new URL(name, folder), "utf8")) as JsonSchema]),
 );
 
-/** Lists every field that the JSON Schema at a reference describes, following `$ref`, `anyOf` and arrays. */
+/** Lists all fields of the JSON Schema at `ref`, including those behind `$ref`, in `anyOf` and in arrays. */
 export function walkFields(ref: string): Field[] {
   const fields: Field[] = [];
   const [file = ""] = ref.split("#");

@@ -12,7 +12,7 @@ import { missing, putAt } from "./values.js";
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
 
-/** Checks that a body is rejected because of these fields, with a message that contains no secret. */
+/** Checks that a body is rejected with an issue at each path, and that the message contains no secret. */
 function expectRefusal(parse: () => unknown, ...paths: string[]): void {
   expect(parse).toThrow(OutboundFormatError);
   const issues = paths.map((path) => expect.objectContaining({ path }) as unknown);
@@ -81,7 +81,7 @@ const buttonsOf = (name: keyof typeof samples, path: string): Row<[read: unknown
   ...["type", "title", "payload"].map((field): Row<[string]> => [name, `${path}.0.${field}`, nothing, ""]),
 ];
 
-/** Values at one path of a sample that differ from the specification, and what they are converted to. */
+/** For a path in a sample: values that the specification does not show, and what they are converted to. */
 const WRITTEN: Row<[read: unknown]>[] = [
   ["OutboundText", "sender_id", [42], "42"],
   ["OutboundText", "message_type", nothing, "outgoing"],
@@ -103,7 +103,7 @@ const WRITTEN: Row<[read: unknown]>[] = [
   ...buttonsOf("OutboundGenericTemplate", `${card}.buttons`),
 ];
 
-/** Values at one path of a sample that are not converted. */
+/** For a path in a sample: values that are not converted. */
 const OTHER: Row<[]>[] = [
   ["OutboundText", "text", [missing, null, [], 42, {}]],
   ["OutboundText", "sender_id", [missing, null, [], true]],
@@ -118,7 +118,7 @@ const OTHER: Row<[]>[] = [
 ];
 
 describe("a delivery that differs from the specification", () => {
-  it.each(WRITTEN)("is converted if it means the same: %s %s", (name, path, values, read) => {
+  it.each(WRITTEN)("is converted if its meaning is clear: %s %s", (name, path, values, read) => {
     const right = parseOutbound(JSON.stringify(samples[name]));
     for (const value of values) {
       const raw = putAt(samples[name], path, value);
@@ -128,7 +128,7 @@ describe("a delivery that differs from the specification", () => {
     }
   });
 
-  it.each(OTHER)("is unknown if it has a different shape: %s %s", (name, path, values) => {
+  it.each(OTHER)("is unknown if its meaning is not clear: %s %s", (name, path, values) => {
     for (const value of values) {
       const raw = putAt(samples[name], path, value);
       expect(parseOutbound(JSON.stringify(raw))).toEqual({
@@ -138,7 +138,7 @@ describe("a delivery that differs from the specification", () => {
     }
   });
 
-  it("keeps the digits of a sender that is a number", () => {
+  it("keeps all digits of a sender_id that is a number", () => {
     const digits = "12345678901234567890";
     const body = JSON.stringify(samples.OutboundText).replace('"u-1"', digits);
     expect(parseOutbound(body)).toMatchObject({ message: { sender_id: digits } });

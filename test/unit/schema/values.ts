@@ -8,7 +8,7 @@ export const isContainer = (value: unknown): value is Record<string, unknown> =>
 export const valueAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce((node, key) => (isContainer(node) ? node[key] : undefined), value);
 
-/** Returns a copy of a valid value with a different value, or {@link missing}, at one path. */
+/** Returns a copy in which the field at a path has this value, or is removed if the value is {@link missing}. */
 export function putAt(valid: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(valid);
   const keys = path.split(".");

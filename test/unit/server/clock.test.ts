@@ -15,7 +15,7 @@ function open(path: string) {
   const { keeper, call, take } = openKeeper(path);
   call("forward", ["acme"], []);
   const pauseMs = (): number => keeper.queue.pauseMs();
-  /** Fails the next attempt. Returns whether that was the last one. */
+  /** Fails the next attempt. Returns whether the delivery is given up. */
   const fail = () => call("fail", take()[0]?.position ?? 0, FAILED);
   return { keeper, call, take, pauseMs, fail };
 }
@@ -32,7 +32,7 @@ function openWaiting(path: string) {
 test.each([
   ["back", -2 * HOUR_MS],
   ["forward", 24 * HOUR_MS],
-])("setting the clock %s changes no pause, whether a responder runs or is stopped", (_way, byMs) => {
+])("setting the clock %s, while a responder runs or is stopped, changes no pause", (_way, byMs) => {
   const path = spoolFile();
   const { keeper, call, take, pauseMs } = openWaiting(path);
   pass(20_000);
@@ -47,7 +47,7 @@ test.each([
   expect(again.take()).toMatchObject([{ attempts: 1 }]);
 });
 
-test("time in which no responder runs neither ends a pause nor makes a delivery older", () => {
+test("while no responder runs, pauses do not end and deliveries do not age", () => {
   const path = spoolFile();
   openWaiting(path).keeper.close();
   pass(48 * HOUR_MS);

@@ -84,7 +84,7 @@ describe("a configuration", () => {
       expect(text).toMatch(new RegExp(`[Dd]efault ${value}`));
   });
 
-  it("causes warnings about key files that other users can open, and about http targets", async () => {
+  it("causes warnings about files with keys that other users can open, and about http targets", async () => {
     const folder = await makeFolder();
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
     await writeFile(open, SECOND_KEY, { mode: 0o644 });
@@ -97,7 +97,7 @@ describe("a configuration", () => {
     expect(await warningsOf({ ...ACME, forwardTo: "http://chat.example/in?token=hidden" })).toEqual([
       expect.stringContaining("http://chat.example/in?token=***"),
     ]);
-    // If the keys are in other files, only those files matter.
+    // If the keys are in other files, only the modes of those files are checked.
     await chmod(file, 0o644);
     const elsewhere = [
       { verificationKeys: { file: open } },

@@ -68,7 +68,7 @@ it.each([
   ["has not announced itself", undefined, "another process", /Try again in a moment; if that fails, end the/],
   ["does not respond", DEAD, "the responder of process 4711", /Try again in a moment \(.*kill -9 4711,/],
 ])(
-  "a process that holds a data folder and %s counts as alive until it releases the lock; the error has a hint",
+  "a process that has locked a data folder but %s counts as alive until it unlocks it; the error has a hint",
   async (_what, announced, holder, hint) => {
     const { answerMs } = CONTROL_LIMITS;
     onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
@@ -99,7 +99,7 @@ describe("a dead process that is still announced", () => {
     expect([await isResponding(instance), await requestStop(instance)]).toEqual([false, false]);
   });
 
-  it("counts as dead if a different responder has its port", async () => {
+  it("counts as dead if a different responder listens on its port", async () => {
     const { instance } = await startTestServer();
     expect(await requestStop({ ...instance, token: "token of the dead one" })).toBe(false);
     expect(await isResponding(instance)).toBe(true);

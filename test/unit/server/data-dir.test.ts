@@ -35,7 +35,7 @@ it("rejects a folder that cannot be created or written, with a hint", async () =
   await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
-it("announces an instance in a private file, atomically; the next process to lock the folder removes it", async () => {
+it("announces an instance in a private file, atomically; the next process removes the file", async () => {
   const dataDir = await makeFolder();
   await writeInstance(dataDir, { ...DEAD, port: 1 });
   await writeInstance(dataDir, DEAD);

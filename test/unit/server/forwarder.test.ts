@@ -156,7 +156,7 @@ function makeOlder(path: string, table: string, ...columns: string[]): void {
   withDatabase(path, (database) => database.exec(`UPDATE ${table} SET ${changes.join(", ")}`));
 }
 
-test("kept deliveries age from the moment their workspace has a target, even after a restart", async () => {
+test("deliveries age only from the moment their workspace has a target, even after a restart", async () => {
   const path = spoolFile();
   const spool = await openTestSpool(path);
   await acceptAll(spool, [{}]);
@@ -174,7 +174,7 @@ test("kept deliveries age from the moment their workspace has a target, even aft
   await untilDead(again, 1);
 });
 
-test("a changed target is tried at once, and requests to the previous one are completed", async () => {
+test("a new target gets waiting deliveries at once, and requests to the previous one are completed", async () => {
   const answers: (() => void)[] = [];
   const next = await startServer();
   const { spool, target, forwarder } = await setUp(({ body }, response) => {
@@ -262,7 +262,7 @@ test("close releases deliveries whose attempts do not end in time, and the next 
   expect(sentIds(next)).toEqual([hanging?.id]);
 });
 
-test("a delivery whose success cannot be recorded is not repeated, and is deleted later", async () => {
+test("if the success of a delivery cannot be recorded, it is not sent again, and is deleted later", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(undefined, { log });
   failOnce(spool, "complete");
@@ -281,7 +281,7 @@ test("a plan that cannot be recorded at first is used only after it has been rec
   const target = await startServer(first(503));
   startForwarder(spool, { acme: target.url });
   await untilEmpty(spool);
-  // Otherwise the delivery would be too old and become a dead letter.
+  // Until the plan is recorded, the delivery is too old: a failed attempt would make it a dead letter.
   expect(listDeadIds(spool)).toEqual([]);
 });
 

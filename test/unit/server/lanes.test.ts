@@ -38,14 +38,14 @@ test("workspaces take turns, so none waits until another has finished", () => {
   expect(begun).toEqual([...namesOf(4), ...namesOf(4)]);
 });
 
-test("targets that hang, even on their first attempt, leave attempts for other workspaces", () => {
+test("workspaces whose first attempts hang never use up all attempts", () => {
   const { takeNames, accept } = openFull({ perWorkspace: 64, total: 256 }, namesOf(9), 40);
   expect(takeNames().length).toBeGreaterThan(200);
   accept();
   expect(takeNames()).toEqual(["other"]);
 });
 
-test("workspaces whose last attempts timed out leave half of all attempts for others", () => {
+test("workspaces whose last attempts timed out use at most half of all attempts", () => {
   const { take, takeNames, call, accept } = openFull({ perWorkspace: 1, total: 8 }, namesOf(8), 5);
   for (const { position } of take()) call("fail", position, REFUSED, true);
   expect(takeNames()).toHaveLength(4);

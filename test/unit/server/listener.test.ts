@@ -48,7 +48,7 @@ describe("a listener", () => {
     await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
   });
 
-  it("at the limit, closes a connection with an incomplete body if none is idle", async () => {
+  it("at the limit, closes a connection with an incomplete body if no connection is idle", async () => {
     const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
     const slow = await connectAll(port);
     for (const socket of slow) socket.write(post("/slow", "expect: 100-continue", "content-length: 5"));
@@ -94,7 +94,7 @@ describe("a listener", () => {
       drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
       drip(port, post("/", "content-length: 1000")),
     ]);
-    // The others may get a 408 too, unless they send a byte while the connection is being closed.
+    // The other two may also get a 408, unless they send a byte while the server closes the connection.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
     expect(silent.tookMs).toBeLessThan(slowBody.tookMs);
     expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);

@@ -23,7 +23,7 @@ it("a log rotates its file before the limit, and keeps two files that only the o
   expect(lines.join("").endsWith(kept)).toBe(true);
 });
 
-it("a log writes one limited line of each kind per ten seconds; the next line counts those suppressed", () => {
+it("log.limited writes one line of each kind in ten seconds; the next line counts the suppressed ones", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const lines: unknown[] = [];

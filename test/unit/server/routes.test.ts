@@ -66,7 +66,7 @@ describe("the routes of a responder", () => {
       ['{"conv_id":null}', undefined],
       ['{"conv_id":[7]}', undefined],
       ["null", undefined],
-      // Conversations that are far too long: the bytes are kept, and the conversation is shortened.
+      // Far too long: the conversation's id is shortened, but the body is stored unchanged.
       [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
       [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
     ];

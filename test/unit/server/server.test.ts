@@ -60,7 +60,7 @@ it("starts on another responder's data folder only after that responder has stop
 
 const forward = (forwardTo: string) => ({ workspaces: { acme: { verificationKeys: KEY, forwardTo } } });
 
-it("keeps a delivery while its target is the responder itself; gives up after the configured time", async () => {
+it("never forwards to itself, forwards to a new target, and gives up after the configured time", async () => {
   const { server, origin, configure, dataDir, log } = await startTestServer();
   const url = `${origin}/acme`;
   await configure(forward(url));

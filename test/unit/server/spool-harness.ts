@@ -60,7 +60,7 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
     return delivery;
   });
 
-/** Runs the keeper of a spool in this thread, for states that cannot be reached from outside. */
+/** Runs the keeper of a spool in this thread, so that a test can also use its database and queue. */
 export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {
   const database = openSpoolDatabase(path, true);
   const keeper = new SpoolKeeper(database, limits, 60_000);

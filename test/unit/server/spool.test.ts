@@ -184,7 +184,7 @@ test("the other calls in a batch succeed even if a read fails", () => {
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);
 });
 
-test("a log that a killed process left is moved into the spool's file before a delivery is accepted", () => {
+test("SQLite's log of a killed process is moved into the spool's file before a delivery is accepted", () => {
   const [before, path] = [spoolFile(), spoolFile()];
   openKeeper(before).run(accepting(), accepting());
   // Copies the files in the state in which a killed process leaves them.

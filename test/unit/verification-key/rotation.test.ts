@@ -37,7 +37,7 @@ test.each<[string, Args, Args]>([
   ["when bytes changes", { bytes: 32 }, { bytes: 64 }],
   ["when bytes returns to its default", { bytes: 33 }, {}],
   ["when rotation and bytes change together", { rotation: "1" }, { rotation: "2", bytes: 16 }],
-])("a new key is created, and listed before the earlier ones, %s", async (_, before, after) => {
+])("a new key is created and becomes the first in the list %s", async (_, before, after) => {
   const state = await create(before);
   const next = await up(state, after);
   expect(next.current).not.toBe(state.current);
@@ -67,8 +67,8 @@ test.each<[string, Args[], Args]>([
   ["when a changed keep drops no key", [{ keep: 2 }], { keep: 0 }],
   ["when an unknown keep cannot drop a key", [{}], { keep: UNKNOWN }],
   ["when initial is removed", [LIVE], {}],
-  ["when initial becomes an earlier key", [LIVE, { initial: OTHER_KEY }], LIVE],
-  ["when the program still names a dropped initial key", [LIVE, ROTATED_AWAY], ROTATED_AWAY],
+  ["when initial returns to an earlier key", [LIVE, { initial: OTHER_KEY }], LIVE],
+  ["when initial is still a key that was dropped", [LIVE, ROTATED_AWAY], ROTATED_AWAY],
 ])("nothing changes %s", async (_, ups, again) => {
   const state = await upAll(ups);
   lines.length = 0;

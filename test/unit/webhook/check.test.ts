@@ -13,7 +13,7 @@ const VALID = {
   apiKey: API_KEY,
 };
 const { baseUrl: _baseUrl, apiKey: _apiKey, ...BARE } = VALID;
-/** The inputs that a failure names as `property`: the engine prints their values, so they are not secret. */
+/** A failure names only these inputs as `property`: the engine prints their values, so none may be secret. */
 const OPTIONAL = ["onExisting", "preflight", "timeouts"];
 
 type Args = Record<string, unknown>;
@@ -39,7 +39,7 @@ test.each<Args>([
   { webhookVerificationKey: "with spaces inside is fine" },
   ...INPUTS.map((name) => unknown([name])),
   { ...unknown(INPUTS), timeouts: unknown(["requestSeconds", "readySeconds"]) },
-])("%j passes without a warning; the only change is the added status verified", async (args) => {
+])("check accepts %j without a warning, and only adds the status verified", async (args) => {
   const inputs = { ...VALID, ...args, status: "verified" };
   expect(await check({ ...VALID, ...args })).toEqual({ inputs, failures: [] });
   expect(lines).toEqual([]);
@@ -116,7 +116,7 @@ describe("defaults", () => {
   test.each<[string, Record<string, string>]>([
     ["the configuration", { "apichat:apiKey": API_KEY, "apichat:baseUrl": VALID.baseUrl }],
     ["the environment", {}],
-  ])("may come from %s, which keeps an API key out of the inputs", async (_name, config) => {
+  ])("may come from %s, and then the inputs contain no API key", async (_name, config) => {
     const isConfigured = "apichat:baseUrl" in config;
     startRun(config);
     vi.stubEnv("APICHAT_API_KEY", isConfigured ? undefined : API_KEY);
@@ -146,7 +146,7 @@ describe("defaults", () => {
   });
 });
 
-test("two resources for one workspace cause one failure that names both, even if no API key is declared", async () => {
+test("two resources for one workspace cause one failure with both names, wherever the key comes from", async () => {
   vi.stubEnv("APICHAT_API_KEY", API_KEY);
   expect(await failuresOf({})).toEqual([]);
   expect(await failuresOf({})).toEqual([]);
@@ -161,7 +161,7 @@ test.each<Args>([
   { baseUrl: "https://platform.example/other/apichat" },
   { baseUrl: UNKNOWN },
   { apiKey: UNKNOWN },
-])("a second resource with %j does not count as one for the same workspace", async (args) => {
+])("accepts a second resource with %j, because its workspace may be a different one", async (args) => {
   await check(VALID);
   expect(await failuresOf({ name: "again", ...args })).toEqual([]);
 });

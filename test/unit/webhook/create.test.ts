@@ -79,7 +79,7 @@ test("if get-webhook differs from set-webhook, every create calls it to confirm 
   expect(requests).toHaveLength(2 * SET.length);
 });
 
-/** How the registration differs from the program's webhook, which has this URL. */
+/** Returns how the registration differs from the program's webhook, whose URL is `url`. */
 type Difference = (url: string) => Parameters<Acme["acme"]["change"]>[0];
 const none: Difference = () => ({});
 const foreign: Difference = () => FOREIGN;
@@ -146,7 +146,7 @@ test.each<[Fault, string, boolean]>([
   ["html", "protocol", true],
   [{ status: 401 }, "unauthorized", false],
   [{ status: 503, retryAfterSeconds: 60 }, "unavailable", false],
-])("create fails for an unreadable workspace (%j): %s; replace helps: %j", async (fault, code, helps) => {
+])("create fails if get-webhook fails with %j: %s; replace helps: %j", async (fault, code, helps) => {
   const { args, actions, emulator } = await startAcme();
   emulator.injectFault({ operation: "get-webhook", fault, times: 2 });
   const error = await failureOf(create(args));
@@ -159,7 +159,7 @@ test.each<[Fault, string, boolean]>([
   );
 });
 
-test("HTTP 404 means that nothing is registered, but only if a webhook is about to be set", async () => {
+test("create treats HTTP 404 as an empty workspace, but a lookup treats it as an error", async () => {
   const { args } = await startAcme({ beforeFirstSet: "not-found" });
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(lookUpRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
@@ -217,7 +217,7 @@ test.each<EmulatorOptions>([
   expect(actions().filter((action) => action === "set-webhook")).toHaveLength(3);
 });
 
-/** Fails only after the change, so the service performs the handshake. */
+/** A fault after the change, so that the service performs the handshake before it fails. */
 const failWith = (status: number): Fault => ({ status, retryAfterSeconds: 60, afterChange: true });
 
 describe("a set-webhook that the service rejects permanently", () => {
@@ -247,7 +247,7 @@ describe("a set-webhook that the service rejects permanently", () => {
     ["keeps", undefined, false, KEPT],
     ["keeps", failWith(401), false, KEPT],
   ])(
-    "reports what is left: %s, fault %j, masked key %j: %s",
+    "reports what is registered now: failed handshake %s, fault %j, masked key %j: %s",
     async (failedHandshake, fault, maskKey, left) => {
       const { acme, args, emulator } = await startAcme({ failedHandshake, maskKey });
       const { url } = await startEndpoint(KEY_BEFORE, "/before");
@@ -308,7 +308,7 @@ test.each<[string, FaultRule[], isOther?: boolean]>([
   ["a rejection that leaves the webhook verified", [setFails({ status: 422, afterChange: true })]],
   ["a lost response, if the bot is known", [setFails("html"), secondLookFails], true],
   ["a lost confirmation", [secondLookFails]],
-])("after %s, a create leaves a state, so destroy removes the webhook", async (_, faults, isOther) => {
+])("after %s, create returns a partial state, so destroy removes the webhook", async (_, faults, isOther) => {
   const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
   if (isOther) acme.takeOver(FOREIGN);
   for (const fault of faults) emulator.injectFault(fault);
@@ -321,7 +321,7 @@ test.each<[string, FaultRule[], isOther?: boolean]>([
   expect(acme.registration).toBeUndefined();
 });
 
-test("a replacement whose response is lost has its own claim in the state", async () => {
+test("if the response to a replacement's set-webhook is lost, its state has a new claim", async () => {
   const { args, emulator } = await startAcme();
   const previous = await create(args);
   startRun();

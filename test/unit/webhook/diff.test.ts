@@ -68,7 +68,7 @@ test.each<[string, Partial<WebhookState>]>([
   expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
 );
 
-test("diff reports a state that lacks the provider's source, as the plugin's states do", () => {
+test("diff reports __provider as changed if the state lacks it, like a state of the plugin", () => {
   const { __provider: _, ...state } = STATE;
   expect(diff({}, state).changed).toEqual(["__provider"]);
 });

@@ -65,7 +65,7 @@ test("a create that is aborted while it waits for the status keeps the registrat
   expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
 });
 
-test("the engine's time limit shortens a create's wait, but is not recorded", async () => {
+test("the engine's time limit shortens a create's wait, but is not recorded in the state", async () => {
   const { args, acme } = await startAcme({ statusAfterSet: "pending" });
   const { timeouts: _, ...inputs } = await checked(args);
   const lifecycle = webhookLifecycle({ run: currentRun(), limitSeconds: 0.2 });

@@ -6,7 +6,7 @@ const held = (step: "diff" | "write", claimId: string, resource: string) =>
 const DECLARED: Fact = { fact: "declared", workspace: "w", resource: "acme", name: "acme" };
 const RELEASED: Fact = { fact: "released", bot: "b", claimId: "1" };
 
-/** The steps that may be rejected because of a fact about state 1 of acme; a different state is state 2. */
+/** Steps that a fact about state 1 of the resource acme may forbid. A "different state" is state 2. */
 const REJECTIONS = {
   "the check of the same resource": (facts: RunFacts) => facts.declarerOf("w", "acme"),
   "the check of a different resource": (facts: RunFacts) => facts.declarerOf("w", "other"),

@@ -17,7 +17,7 @@ export { API_KEY, VERIFICATION_KEY, failureOf } from "../client/harness.js";
 
 let run: Run;
 let resource: ReturnType<typeof createWebhookProvider>;
-/** The facts of the run in progress. */
+/** The run in progress, with its facts. */
 export const currentRun = (): Run => run;
 /** The lifecycle of the resource in that run. */
 export const lifecycle = (): typeof resource => resource;
@@ -28,7 +28,7 @@ export const FOREIGN = {
   webhook_url: "http://127.0.0.1:9/foreign",
   webhook_verification_key: "foreign-key-0123456789",
 };
-/** The calls of a read, and of a set. */
+/** The calls that a read makes, and those that a set makes. */
 export const GET = ["get-webhook"];
 export const SET = ["get-webhook", "set-webhook", "get-webhook"];
 
@@ -49,7 +49,7 @@ export function isolateRuns(): string[] {
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     vi.stubEnv("APICHAT_API_KEY", undefined);
     vi.stubEnv("APICHAT_BASE_URL", undefined);
-    // A test's engine may get the address of an earlier engine, whose facts would still apply.
+    // An engine may get an earlier engine's address: a new folder has none of that engine's facts.
     vi.stubEnv("XDG_STATE_HOME", (stateHome = mkdtempSync(join(tmpdir(), "apichat-state-"))));
     startRun();
   });

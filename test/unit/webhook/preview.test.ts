@@ -96,7 +96,7 @@ test("a preview with a user's mocks sends no request", async () => {
   const webhook = new ApiChatWebhook(name, given);
   expect(webhook.botUrl).toBe(webhook.id);
   await runtime.disconnect();
-  // Other files in this worker use no mocks.
+  // Removes the mocks, because other test files share this worker.
   runtime.resetOptions("", "", -1, "", "", false, "");
   expect(actions()).toEqual([]);
 });
@@ -109,7 +109,7 @@ const previewUpdate = async (
   return (await foresee.previewUpdate(state, inputs, { run: currentRun() }))?.text;
 };
 
-test("the preview of an update reports nothing if the update would be allowed to write", async () => {
+test("the preview of an update reports nothing if it finds no reason why the update will fail", async () => {
   const created = await startCreated();
   expect(await previewUpdate(created, { webhookUrl: `${created.args.webhookUrl}/moved` })).toBeUndefined();
   expect(created.actions()).toEqual(GET);

@@ -54,7 +54,7 @@ describe("read", () => {
     });
   });
 
-  test("never stores a key from a response, but marks a changed key until ours is back", async () => {
+  test("never stores a key from a response, but marks the key as drifted until it is ours again", async () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
     const seen = await read(state);
@@ -141,7 +141,7 @@ describe("delete", () => {
     expect(actions()).toEqual([...GET, ...GET]);
   });
 
-  test("is retried after a 503 and another get-webhook", async () => {
+  test("calls get-webhook after a 503, then tries again", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: { status: 503 } });
     await remove(state);
@@ -149,7 +149,7 @@ describe("delete", () => {
     expect(actions().slice(0, 3)).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
   });
 
-  test("is not retried if somebody else has registered a webhook in between", async () => {
+  test("does not try again if get-webhook then finds somebody else's webhook", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
     const removed = remove(state);
@@ -175,7 +175,7 @@ test.each([
   expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
 });
 
-test("a delete before a replacement keeps the live webhook, and the create then sets the URL", async () => {
+test("a delete before a replacement keeps the live webhook, and the create then sets the new URL", async () => {
   const { state, args, acme, actions } = await startCreated();
   const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
   const inputs = await checked({ ...args, webhookUrl });
@@ -231,7 +231,7 @@ test("errors use the new name of a renamed resource", async () => {
   expect((await update(state, { ...args, name: "beta" })).name).toBe("beta");
 });
 
-test("a declared replacement continues with a warning if a different API key finds nothing registered", async () => {
+test("delete before a replacement only warns if just the new API key works and finds nothing", async () => {
   const { state, args, acme } = await startCreated();
   await checked({ ...args, apiKey: ROTATED });
   acme.change({ apiKey: ROTATED });
@@ -241,7 +241,7 @@ test("a declared replacement continues with a warning if a different API key fin
   expect(lines).toEqual([expect.stringMatching(warning)]);
 });
 
-test("a declared replacement removes the webhook of the previous API key, if that key still works", async () => {
+test("delete before a replacement removes the previous API key's webhook if that key still works", async () => {
   const { state, acme, emulator } = await startCreated();
   emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
   await checked({ ...inputsOf(state), apiKey: ROTATED });
