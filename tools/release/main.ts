@@ -53,8 +53,7 @@ await runTool(async () => {
     withProgress(title, (update) =>
       run(process.execPath, args, { cwd: source, signal, onLine: (line) => update(line.slice(0, 70)) }),
     );
-  if (repository === undefined)
-    console.error("Without --repository, the packages contain no repository address.");
+  if (repository === undefined) console.error("No --repository: packages will not contain a repository URL.");
   else await stamp(source, repository);
   await node("Installing and compiling: one to four minutes", "tools/setup.mjs");
   if (repository !== undefined) {
