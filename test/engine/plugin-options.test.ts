@@ -17,7 +17,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 const HOUR_MS = 3_600_000;
 const NEXT_KEY = "vk-next-0123456789";
 
-/** The webhooks with a resource option. Each is named after what the option does. */
+/** The webhooks that have a resource option, which `program` sets. */
 const withOption = ["ignored", "kept", "protected", "replaced", "retained", "slow", "uncalled"];
 const names = ["adopted", "plain", ...withOption];
 
