@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** The folder of the blocks. It is inside the repository, so that a block can import the package and its dependencies. */
+/** A folder for the blocks inside the repository, so that they can import the package and its dependencies. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");

@@ -18,7 +18,7 @@ const seed = `, from seed ${firstSeed(SUITE)}`;
 
 const KEY = "a-key-of-2026-that-nobody-guesses";
 
-/** Any text, or a word that often breaks parsers. */
+/** Any text, or one of the texts that often break parsers. */
 const piece = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom(...'\0 " \\ \r\n { ] -- ; % & = \u2028 \uFEFF 1e999 null'.split(" ")),

@@ -55,7 +55,7 @@ export interface Declaration {
 interface Known {
   /** Whether somebody else has changed the registration since the last read, so that the state lacks the change. */
   isUnseen: boolean;
-  /** Whether the state lacks a call's effect: the run was killed, or the responses of it and the next read were lost. */
+  /** Whether the state lacks a call's effect: the run was killed, or both its and the next read's responses lost. */
   isUnrecorded: boolean;
   /** The base URL and the API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
