@@ -23,7 +23,7 @@ const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
 const WITH_YAML = ["--engine", "--languages", "yaml"];
 
-/** Each version of Node stays in npm's cache. Needs scripts: that of npm's `node` package installs the binary. */
+/** Runs a Node from npm's cache. With scripts, because a script of npm's `node` package fetches the binary. */
 const onNode = (line: string): Suite => ({
   setup: WITH_YAML,
   commands: [

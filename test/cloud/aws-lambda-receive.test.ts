@@ -38,7 +38,7 @@ function handshake(token: string): SentRequest {
 /** Waits until the function may read the keys again: it does so at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // Longer than a second, because that begins with the response, long after the request on a busy machine.
+  // Waits 3 s: the second begins with the response, which on a busy machine arrives long after the request.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -98,7 +98,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
   });
 
-  test("rereads the keys after a wrong signature, at most once a second; keeps the old keys if that fails", async () => {
+  test("rereads the keys after a wrong signature, at most once a second; if that fails, keeps the old ones", async () => {
     await untilKeysMayBeReadAgain(aws);
     const before = aws.parameterReads.length;
     const startedMs = Date.now();

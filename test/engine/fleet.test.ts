@@ -136,7 +136,7 @@ test("up with refresh adds, removes and repairs webhooks, and fails on a takeove
   expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
 });
 
-test("a rotation sets each webhook once, in the wave of its stack, even one that the previous up failed to set", async () => {
+test("a rotation sets each webhook once, in its stack's wave, even one that the last up failed to set", async () => {
   scene.emulator.workspace(taken).removeRegistration();
   const count = scene.emulator.requests.length;
   const rotation = "2026-12";

@@ -23,7 +23,7 @@ const NEW_KEY = "the-key-after-the-rotation";
 const ECHO =
   'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
-/** A resource whose only input is also its output. One takes the place of the program that posts to a bot URL. */
+/** A resource whose only input is also its output. It can represent a program that posts to a bot URL, for example. */
 class Echo extends pulumi.CustomResource {
   declare readonly value: pulumi.Output<string>;
 

@@ -80,8 +80,8 @@ export interface Failure {
 }
 
 /**
- * Kills a run just before or just after one of its calls that may write, so that the call's result is not stored.
- * With `between`, stores the result, then kills only the provider process of that call. `calls` counts from 1.
+ * Kills a run just before or just after one of the calls that may write, so that the call's result is not stored.
+ * With `between`, the result is stored, then only the call's provider process is killed. `calls` is its number.
  */
 export interface Kill {
   calls: number;

@@ -53,7 +53,7 @@ export interface Declaration {
 
 /** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Whether somebody else has changed the registration since the last read, so that the state lacks the change. */
+  /** Whether the registration was changed from outside since the last read, so that the state lacks the change. */
   isUnseen: boolean;
   /** Whether the state lacks a call's effect: the run was killed, or both its and the next read's responses lost. */
   isUnrecorded: boolean;

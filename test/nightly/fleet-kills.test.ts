@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs an action until it succeeds. After each failure, runs the commands that it prints. Returns the number of runs. */
+/** Runs an action until it succeeds; after each failure, runs the commands that it prints. Returns the runs' number. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -163,7 +163,7 @@ test.each(rounds)(
     const registered = registeredWorkspaces(scene).length;
     await converge(action);
     const made = changes() - before;
-    // No webhook that the killed run has registered or removed is registered or removed again.
+    // What the killed run has registered is not registered again, and what it has removed is not removed again.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];
     expect(made).toBeLessThanOrEqual(left);
     await expectAgreement(action === "destroy" ? [] : NAMES);

@@ -28,7 +28,7 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Whether the language's host is beside `pulumi`, so that this engine runs programs in the language. */
+/** Whether the language's host is beside `pulumi`, where the engine needs it to run programs in the language. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 

@@ -64,7 +64,7 @@ export async function resolveEngine(signal: AbortSignal = new AbortController().
 }
 
 /**
- * Puts `pulumi` and its hosts into `<folder>/bin` in the first way that works. Temporary files go to
+ * Tries the ways to get `pulumi` and its hosts into `<folder>/bin` until one works. Temporary files go to
  * `<folder>/tmp`.
  */
 async function makeEngine(folder: string, first: string, signal: AbortSignal): Promise<void> {

@@ -96,7 +96,7 @@ function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string
 function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
-  // Such lists have minItems and maxItems 1, so a schema for every entry is equivalent to a list of one schema.
+  // A list with exactly one entry (minItems and maxItems are 1): `items` can be the schema of the entry itself.
   if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }
