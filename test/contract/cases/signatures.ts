@@ -60,7 +60,7 @@ export const signatureCases: ContractCase[] = [
       () => "sha256=0",
     ),
   }),
-  caseOf("a signature of the same JSON, written differently, is rejected", wrong, {
+  caseOf("a signature of different bytes that encode the same JSON is rejected", wrong, {
     body: BODY,
     signed: { body: JSON.stringify(MESSAGE) },
   }),
