@@ -4,7 +4,7 @@ import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
 
-/** The file in a plugin's folder that the engine starts. On Windows, it starts the file with ".cmd" appended. */
+/** The file in a plugin's folder that the engine starts. On Windows, the engine appends ".cmd" to this name. */
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**

@@ -54,7 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/** Commits the Go module's folder on top of the released commit, and pushes the result as a tag: Go reads only tags. */
+/** Commits the Go module's folder on top of the released commit, and pushes a tag of the result, which Go reads. */
 function go(folder: string): void {
   using scratch = mkdtempDisposableSync(join(tmpdir(), "apichat-go-"));
   const archive = join(folder, `apichat-go-${tag}.tar.gz`);
