@@ -26,7 +26,7 @@ const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** A workspace with a secret in its URL's query. Only this one has its own API key, not the environment's. */
+/** A workspace with a secret in its URL's query, and with its own API key. The others use the environment's key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",

@@ -64,7 +64,7 @@ const isDeclared =
   ({ program }: World): boolean =>
     program.has(workspace);
 
-/** Whether a resource may get this name: no other one may have it as a name or as an alias. */
+/** Whether a resource may get this name: only if no other resource has it as its name or as an alias. */
 const isFree = ({ program }: World, name: string, except?: WorkspaceName): boolean =>
   [...program].every(
     ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
@@ -93,7 +93,7 @@ export const declare = (
 export const drop = (workspace: WorkspaceName): Command =>
   command(`drop(${workspace})`, ({ program }) => void program.delete(workspace), isDeclared(workspace));
 
-/** Renames a resource. With `alias`, the old name becomes one, and earlier aliases stay; else all are dropped. */
+/** Renames a resource. With `alias`, adds the old name to its aliases; without, drops all aliases. */
 export const rename = (workspace: WorkspaceName, name: string, { alias = false } = {}): Command =>
   command(
     `rename(${workspace}, ${name}${alias ? ", with an alias" : ""})`,

@@ -4,7 +4,7 @@ import { Run } from "../../provider/webhook/run.js";
 
 type Values = Record<string, unknown>;
 
-/** The lifecycle of `webhookLifecycle`, with the engine's types: its methods take and return untyped values. */
+/** A `webhookLifecycle` as the engine sees it: its methods take and return untyped values. */
 interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
   diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
@@ -93,7 +93,7 @@ interface UpOptions {
   /** The names of the resources to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /** Plans all resources before the first change. By default, plans each just before its own. Engines may do either. */
+  /** Checks all resources before the first change. Default: each just before its change. The engine may do either. */
   checksFirst?: boolean;
   /** Whether the steps of several resources run at once. */
   isParallel?: boolean;

@@ -55,7 +55,7 @@ export interface Declaration {
 interface Known {
   /** Whether the registration was changed from outside since the last read, so that the state lacks the change. */
   isUnseen: boolean;
-  /** Whether the state lacks a call's effect: the run was killed, or both its and the next read's responses lost. */
+  /** Whether the state lacks a call's effect: the call was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;
   /** The base URL and the API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;

@@ -22,7 +22,7 @@ export async function processesNaming(text: string): Promise<ProcessInfo[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Kills these processes, and searches again until there are none: an engine may have started more meanwhile. */
+/** Kills these processes, and searches again until none are left: an engine may have started more meanwhile. */
 export async function endProcessesNaming(text: string): Promise<void> {
   for (;;) {
     const alive = await processesNaming(text);
