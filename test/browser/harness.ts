@@ -105,7 +105,7 @@ export async function begin(page: Page, { id = "5511999990001", name = "Maria So
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Writes and sends a text. Before, waits until the previous one is sent: until then, the form ignores submits. */
+/** Writes a text, and sends it when the previous one has been sent: until then, the form ignores submits. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("content").fill(text);
   await page.locator("#composer[aria-busy=true]").waitFor({ state: "detached" });

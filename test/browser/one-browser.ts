@@ -21,7 +21,7 @@ const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
 /**
  * Starts one browser for all files: this machine's Chromium, or else the one that npm installed. One for each
- * file would be slow: to unpack npm's takes longer than most test files run.
+ * file would be slow: unpacking npm's takes longer than running most test files.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));

@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs an action until it succeeds; after each failure, runs the commands that it prints. Returns the runs' number. */
+/** Runs an action until it succeeds; after each failure, runs the printed commands. Returns the number of runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;

@@ -67,7 +67,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's SDK generators, because the Python and Go hosts that the tools build do not contain them. */
+/** Builds Pulumi's SDK generators. The hosts that the tools build contain none, except the one for Java. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
