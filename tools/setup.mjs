@@ -68,7 +68,7 @@ async function build() {
   const digest = digestSources();
   rmSync(BUILT, { force: true });
   await run(NODE, ["tools/compile/main.ts"]);
-  // npm links a command only if the command's file exists; this one did not exist when npm installed.
+  // npm links a command only if its file exists: `apichat` did not when npm installed the dependencies.
   if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
   writeFileSync(BUILT, digest);
 }
@@ -109,7 +109,7 @@ async function unless(isDone, title, work) {
     if (isFirst)
       console.error(`Waiting for process ${holder}. If it is not running this set-up, remove ${LOCK}*`);
     const isDead = holder && !succeeds(() => process.kill(Number(holder), 0), "ESRCH");
-    // Under a separate lock, because a slower process must not remove the next process's lock.
+    // Locked separately: two waiting processes could both find the holder dead, and one remove the other's new lock.
     if (isDead && succeeds(() => create(`${LOCK}-dead`), "EEXIST")) {
       succeeds(() => read(LOCK) === holder && rmSync(LOCK), "ENOENT");
       rmSync(`${LOCK}-dead`);

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** A room may exceed its budget by this share, so that the check does not fail for one more necessary line. */
+/** A room may exceed its budget by this share, so that one more necessary line does not fail the check. */
 const SLACK = 0.05;
 
 /**
@@ -65,7 +65,7 @@ function print(room: string, found: number, limit: number): void {
   console.log(`${room.padEnd(32)}${counts}${isOver ? `  OVER by ${found - limit}` : ""}`);
 }
 
-/** Returns 0 for a file whose deletion is not yet committed. */
+/** Returns 0 for a deleted file that git still lists, because the deletion is not yet committed. */
 function countLines(path: string): number {
   try {
     return readFileSync(path, "utf8").split("\n").length - 1;

@@ -23,7 +23,7 @@ const SUMS = ["release-1/SHA256SUMS", "release-2/SHA256SUMS"];
 
 const WITH_YAML = ["--engine", "--languages", "yaml"];
 
-/** npm keeps each Node in its cache. The install script of npm's `node` package fetches this platform's binary. */
+/** Runs a Node from npm's cache. With scripts, because a script of npm's `node` package fetches the binary. */
 const onNode = (line: string): Suite => ({
   setup: WITH_YAML,
   commands: [
@@ -69,7 +69,7 @@ await runTool(async () => {
     return name === "" ? 0 : 1;
   }
   const signal = abortOnSignals();
-  // From this variable, the model tests know that they run as a suite, where they search longer.
+  // The model tests read this variable: as a suite, they search longer.
   const env = { TEST_SUITE: name };
   const setup = suite.setup ? [["node", "tools/setup.mjs", ...suite.setup]] : [];
   const last = [...(suite.commands.at(-1) ?? []), ...args];

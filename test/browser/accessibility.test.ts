@@ -5,7 +5,7 @@ import { openInbox, startService, unfold, type Service } from "./harness.ts";
 
 let service: Service;
 
-/** WCAG 2.2, 2.5.8, which axe does not check by default: controls of at least 24 by 24 pixels. */
+/** Controls must be at least 24 by 24 pixels: success criterion 2.5.8 of WCAG 2.2. By default, axe skips it. */
 const RULES = { rules: { "target-size": { enabled: true } } };
 
 /** A conversation with every kind of message, a failed delivery and an active fault. */
@@ -72,7 +72,7 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
 
 /** Expects that axe-core finds nothing serious or critical; otherwise prints the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  // "Legacy" mode does not open a second page to collect findings from frames; this page has none.
+  // Outside "legacy" mode, axe opens a second page to collect findings from frames; the inbox has no frames.
   const { violations } = await new AxeBuilder({ page })
     .setLegacyMode()
     .options(RULES)

@@ -92,7 +92,7 @@ test("an agent replies with a text, which the endpoint receives", async () => {
   await expectSoon(() => shown.innerText()).toMatch(/^Qual plano\?\s+Agent.* delivered$/s);
 });
 
-test("a message appears when it arrives, and without a webhook, a reply is shown as not delivered", async () => {
+test("a message appears when it arrives; a reply is shown as not delivered if there is no webhook", async () => {
   const { page, acme } = await openService({ flow: "echo" });
   acme.removeRegistration();
   await acme.send({ ...INCOMING, event: "message_created", content: "Oi" });

@@ -80,7 +80,7 @@ export async function openInbox(
   return inbox;
 }
 
-/** Starts the service and opens the page, in a new conversation if `begun` is set. */
+/** Starts the service and opens the page. If `begun` is set, also starts a conversation. */
 export async function openService(
   options: EmulatorOptions = {},
   { begun = false, ...inboxOptions }: BrowserContextOptions & { begun?: boolean } = {},
@@ -105,14 +105,14 @@ export async function begin(page: Page, { id = "5511999990001", name = "Maria So
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Writes and sends a text. Waits for the previous send first, because the form ignores submits until it ends. */
+/** Writes a text, and sends it when the previous one has been sent: until then, the form ignores submits. */
 export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("content").fill(text);
   await page.locator("#composer[aria-busy=true]").waitFor({ state: "detached" });
   await page.getByTestId("send").click();
 }
 
-/** The exchanges of a kind, or only those whose line contains `text`. */
+/** The exchanges of a kind. If `text` is given, only those whose summary line contains it. */
 export function exchangesOf(page: Page, kind: string, text = ""): Locator {
   const summary = page.locator("summary").filter({ hasText: text });
   return page.locator(`[data-testid=exchange][data-kind=${kind}]`).filter({ has: summary });
@@ -148,7 +148,7 @@ async function watchProblems(page: Page): Promise<string[]> {
   page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
-    // A missing medium is expected: the page reports it to its user. A missing file of the page is a problem.
+    // Only a missing file of the page itself is a problem. Missing media are expected: the user sees a message.
     if (message.text().startsWith("Failed to load resource") && isMedium(message.location().url)) return;
     problems.push(`console: ${message.text()} (${message.location().url})`);
   });

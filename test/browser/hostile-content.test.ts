@@ -28,7 +28,7 @@ test("text stays text in names, messages, buttons, cards, errors, exchanges and 
   await begin(page, { id: HOSTILE, name: HOSTILE });
   await write(page, HOSTILE);
   await expectSoon(() => page.getByTestId("message").count()).toBe(8);
-  // The contact's message, and the flow's text and two templates.
+  // Four messages: the contact's text, the flow's text, and the flow's two templates.
   expect(await page.locator("article .words").allInnerTexts()).toEqual(Array(4).fill(HOSTILE));
   expect(await page.getByTestId("conversations").innerText()).toContain(HOSTILE);
   await page.locator("article[data-kind=button_template]").getByTestId("postback").click();

@@ -1,7 +1,7 @@
 import type { Flow } from "pulumi-apichat/emulator";
 import { ALARM } from "./harness.ts";
 
-/** Texts that would call the alarm if one became markup, an attribute, a template or an address. */
+/** Texts that would call the alarm if the page used one as markup, an attribute, a template or an address. */
 const TEXTS = [
   `<img src=x onerror="${ALARM}('img')">`,
   `<script>${ALARM}('script')</script>`,
@@ -81,8 +81,8 @@ export function messagesWith(address: string, index: number): object[] {
 const OWN = ["http://", "https://", "./requests/", "./handshakes/", "./deliveries/"];
 
 /**
- * Elements, handlers and addresses that the page never creates itself: if one exists, a text has become markup. The
- * page's policy reports other handlers and scripts.
+ * Elements, handlers and addresses that the page never creates itself: if one exists, a text has become markup. For
+ * handlers and scripts that are not listed here, the browser reports a violation of the page's policy.
  */
 export const INTRUDERS = [
   "script, iframe, object, embed, style, link, base, meta, template, math",

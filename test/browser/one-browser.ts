@@ -13,15 +13,15 @@ declare module "vitest" {
   }
 }
 
-/** The paths that distributions use; APICHAT_TEST_BROWSER names a different one. */
+/** The browser's usual paths on Linux distributions. APICHAT_TEST_BROWSER can name a different path. */
 const SYSTEM_BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** @sparticuz/chromium's own arguments include --single-process, with which a second context ends the browser. */
+/** Not @sparticuz/chromium's own arguments: with their --single-process, a second context ends the browser. */
 const ARGUMENTS = ["--no-sandbox", "--headless=shell"];
 
 /**
- * Starts one browser for all files: the Chromium of this machine, or else the one that npm installed, which
- * takes longer to unpack than most test files take to run.
+ * Starts one browser for all files: this machine's Chromium, or else the one that npm installed. One for each
+ * file would be slow: unpacking npm's takes longer than running most test files.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-browser-"));

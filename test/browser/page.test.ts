@@ -32,7 +32,7 @@ test("a draft survives a lost connection, and the page shows the state of a rest
   await begin(page);
   await write(page, "depois");
   await expectSoon(texts).toEqual(["depois", "depois"]);
-  // The browser itself reports the lost connection.
+  // The only problems are the browser's own reports of the lost connection.
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });
 
@@ -68,7 +68,7 @@ test("a workspace shows its old conversations and deliveries, even after many ne
   await page.locator("article[data-from=contact]").getByText("Oi").waitFor();
 });
 
-test("a newly chosen flow replies from then on", async () => {
+test("after the user chooses a different flow, that flow replies", async () => {
   const { page, acme } = await openService({}, { begun: true });
   await page.getByLabel("Flow that replies").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");

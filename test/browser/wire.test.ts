@@ -108,7 +108,7 @@ test("keys that arrive after the user has hidden them again are not shown", asyn
     page.waitForRequest(/\/handshakes\?.*reveal=true/),
     page.getByTestId("reveal").check(),
   ]);
-  // This request for the new stream gets no response, so the page waits and does not reload.
+  // After "uncheck", the page opens a new stream. That gets no response, so the page does not reload its data.
   await page.route(/\/events\?$/, () => {});
   await page.getByTestId("reveal").uncheck();
   hidden.resolve();

@@ -18,8 +18,8 @@ const MESSAGE_LIMIT_BYTES = 1024 * 1024;
 const refuse = (type: string, status = 400): CallAnswer => [status, { __type: type, message: type }];
 
 /**
- * Implements the parts of SQS and the Parameter Store that the functions use, for the real SDK. Both speak
- * JSON, with the operation in `x-amz-target`.
+ * Implements the operations of SQS and the Parameter Store that the functions call through the real SDK. Requests
+ * and responses are JSON; the header `x-amz-target` names the operation.
  */
 export async function startAwsEndpoint() {
   const { url } = await startServer(({ headers, body: input }, response) => {
@@ -34,13 +34,13 @@ export async function startAwsEndpoint() {
     messages: [] as SentMessage[],
     /** The requests to ChangeMessageVisibility. */
     visibilityChanges: [] as { QueueUrl: string; ReceiptHandle: string; VisibilityTimeout: number }[],
-    /** The parameters by name; tests change them. */
+    /** The values in the Parameter Store, keyed by name. Tests change them. */
     parameters: new Map<string, string>(),
     /** The times of the GetParameter requests, in ms. */
     parameterReads: [] as number[],
     /** The error of every call to SQS; undefined for normal responses. */
     failWith: undefined as { status: number; type: string } | undefined,
-    /** Clears messages and changes, and responds normally again. */
+    /** Clears `messages` and `visibilityChanges`, and responds normally again. */
     reset: () => {
       endpoint.messages.length = 0;
       endpoint.visibilityChanges.length = 0;

@@ -13,7 +13,7 @@ import { root } from "../support/pages.ts";
 
 export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 
-/** The value of the parameter, as the example's program writes it. */
+/** The value that the example's program writes to the keys' parameter. */
 export const derivation = (...rotations: string[]): string =>
   JSON.stringify({ seed: SEED, subject: "dev", rotations });
 
@@ -21,7 +21,7 @@ export const derivation = (...rotations: string[]): string =>
 export const keyOf = async (rotation: string): Promise<string> =>
   (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 
-/** A message in PHP's JSON. Decoding and re-encoding it as UTF-8 would change it. */
+/** A message in PHP's JSON, with bytes that are not UTF-8: code that decodes it as text cannot restore them. */
 export const BYTES = Buffer.concat([
   Buffer.from('{"conv_id":7,"text":"\\u00e9\\/ é","junk":"'),
   Buffer.from([255, 254]),
@@ -44,7 +44,7 @@ export interface LambdaFunction {
   output(): string;
 }
 
-/** Receives events as JSON, and calls the handler with each, as Lambda's runtime does. */
+/** The code of a process that receives events as JSON and calls the handler with each, as Lambda's runtime does. */
 const RUNTIME = `const { handler } = require("./index.cjs");
 process.on("message", ({ event }) =>
   Promise.resolve(event).then(handler).then(
@@ -112,7 +112,7 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
   return { body, headers };
 }
 
-/** A queue's messages as Lambda passes them, with the fields that the function reads. */
+/** The event in which Lambda passes a queue's messages; only the fields that the function reads. */
 export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
   Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index) => {
     const attributes = {

@@ -41,7 +41,7 @@ const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, s
 /** The ids of the deliveries that reached the target. */
 const idsAtTarget = (): string[] => target.requests.map(({ headers }) => String(headers[ID]));
 
-/** A message as the receiving function writes it. */
+/** A message as the receiving function would put it into the queue. */
 const message = (id: string, group: string): SentMessage => ({
   QueueUrl: "that of the deliveries",
   MessageBody: JSON.stringify({ id, headers: [], body: Buffer.from("{}").toString("base64") }),
@@ -100,7 +100,7 @@ describe("the forwarding function", () => {
     expect(idsAtTarget()).toEqual(["d1", "d2"]);
   });
 
-  test("if a rejected delivery cannot be queued as a dead letter, receives only that one again", async () => {
+  test("if a rejected delivery cannot become a dead letter, asks to receive only that delivery again", async () => {
     answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);

@@ -35,10 +35,10 @@ function handshake(token: string): SentRequest {
   return { body: new URLSearchParams(parameters).toString() };
 }
 
-/** Waits, because the function reads the keys again at most once a second. */
+/** Waits until the function may read the keys again: it does so at most once a second. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  // The function's second begins with the response, which on a busy machine arrives long after the request.
+  // Waits 3 s: the second begins with the response, which on a busy machine arrives long after the request.
   await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
@@ -98,7 +98,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
   });
 
-  test("after a wrong signature, rereads the keys at most once a second; if that fails, keeps them", async () => {
+  test("rereads the keys after a wrong signature, at most once a second; if that fails, keeps the old ones", async () => {
     await untilKeysMayBeReadAgain(aws);
     const before = aws.parameterReads.length;
     const startedMs = Date.now();

@@ -13,7 +13,7 @@ export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex")
 export interface StartOptions {
   /** The forwarding target of the workspaces; `/acme` and `/globex` are appended. */
   target: string;
-  /** Replays dead letters, like the program's `replayDeadLetters`. Default: they are sent to `/dead-letters`. */
+  /** Replays dead letters, like the program's `replayDeadLetters`. Default: posts them to `/dead-letters`. */
   replay?: boolean;
   /** How many times a queue retries a message. Default: 2. */
   maxRetries?: number;
@@ -21,7 +21,7 @@ export interface StartOptions {
 
 export type RunningWorker = Awaited<ReturnType<typeof startWorker>>;
 
-/** Consumes the dead letters, and sends each one on unchanged. */
+/** A Worker that consumes the dead letters, and posts each one, unchanged, to the target. */
 const GRAVEYARD = `export default {
   async queue(batch, env) {
     for (const { body } of batch.messages) await fetch(env.URL, { method: "POST", body: JSON.stringify(body) });

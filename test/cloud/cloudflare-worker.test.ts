@@ -89,7 +89,7 @@ describe("the bundle in workerd", () => {
   });
 
   test("responds with 503 if the queue rejects the delivery", async () => {
-    // These headers make the message larger than the queue's limit of 128 KB.
+    // Together with the body, these headers exceed the queue's limit of 128 KB for a message.
     const large = Object.fromEntries(
       Array.from({ length: 6 }, (_, index) => [`x-large-${index}`, "x".repeat(8_000)]),
     );

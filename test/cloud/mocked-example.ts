@@ -81,7 +81,7 @@ async function runAsStack({ href }: URL): Promise<unknown> {
   return outputs;
 }
 
-/** The part of a message to the engine that is read here. */
+/** A RegisterResource message to the engine; only the methods that these tests call. */
 interface RegisterRequest {
   getType(): string;
   getName(): string;
@@ -100,7 +100,7 @@ function readRequest(request: RegisterRequest): Declared {
   };
 }
 
-/** The signature that marks a secret in the engine's protocol. */
+/** The key that marks special values in the engine's protocol; with the value `SECRET`, it marks a secret. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 

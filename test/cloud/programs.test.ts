@@ -8,7 +8,7 @@ const DAY_SECONDS = 86_400;
 /** Everything that a resource depends on, directly or indirectly, as `<type>::<name>`. */
 function allDependencies({ find }: Program, { dependencies }: { dependencies: string[] }): string[] {
   const seen = new Set(dependencies);
-  // The loop also visits the elements that it adds.
+  // This loop also visits the dependencies that it adds to the set.
   for (const id of seen) {
     const [type = "", name = ""] = id.split("::");
     for (const one of find(type, name).dependencies) seen.add(one);
@@ -24,7 +24,7 @@ function expectNoKeyOutsideOfSecrets({ resources, outputs }: Program): void {
   expect(shown).not.toContain(SEED);
 }
 
-/** Parses a policy or a redrive policy. */
+/** Parses an IAM policy or a queue's redrive policy. */
 const parse = (text: unknown): unknown => JSON.parse(String(text));
 
 const FUNCTION = "aws:lambda/function:Function";
@@ -131,7 +131,7 @@ describe("the program of examples/cloudflare", () => {
       ]),
     );
     expectNoKeyOutsideOfSecrets(program);
-    // The URL of a handshake may contain its key.
+    // No invocation logs: they contain URLs, and a handshake's URL may contain its key.
     expect(inputs["observability"]).toMatchObject({ logs: { enabled: true, invocationLogs: false } });
   });
 

@@ -27,7 +27,7 @@ export interface ContractRequest {
     key?: string;
     /** The bytes to sign instead of the body. */
     body?: string | Uint8Array;
-    /** Makes signatures from the correct one. Each is sent in its own header, instead of the correct one. */
+    /** Makes the signatures to send instead of the correct one. Each is sent in its own header. */
     as?: (signature: string) => readonly string[];
     /** Default: X-Hub-Signature-256. */
     header?: string;
@@ -84,7 +84,7 @@ export const caseOf = (
   more: Pick<ContractCase, "options" | "cannot"> = {},
 ): ContractCase => ({ name, request, expected, ...more });
 
-/** Cases that have the same expectation. The keys of `requests` are the names of the cases. */
+/** Makes cases with the same expected result. `requests` is keyed by the name of the case. */
 export const casesOf = (
   expected: ContractExpectation,
   requests: Record<string, ContractRequest>,
@@ -105,7 +105,7 @@ export const delivered = (
   others: { keyIndex?: number; flowNs?: string; action?: string } = {},
 ): ContractExpectation => ({ status: 200, delivery: { kind, message, ...others } });
 
-/** Expects a handshake to be answered with its challenge. */
+/** Expects a handshake whose response is its challenge. */
 export const challenged = (challenge: string, handshake: Partial<Handshake> = {}): ContractExpectation => ({
   status: 200,
   challenge,

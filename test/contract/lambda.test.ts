@@ -3,7 +3,7 @@ import { lambdaEvents, type SentRequest as SentToAws } from "../support/lambda-e
 import type { LambdaFront } from "./contract-case.ts";
 import { describeResponderContract, type ReceivedAnswer, type SentRequest } from "./responder-contract.ts";
 
-/** These triggers pass every body as base64; the others pass text unchanged. */
+/** The triggers that pass every body as base64. The others pass bodies that are text unchanged. */
 const BINARY_FRONTS: readonly LambdaFront[] = ["function URL"];
 
 for (const front of Object.keys(lambdaEvents) as LambdaFront[]) {
@@ -19,12 +19,12 @@ function toSentToAws({ method, target, headers, body }: SentRequest, front: Lamb
   return body.length === 0 ? sent : { ...sent, body: BINARY_FRONTS.includes(front) ? body : textOf(body) };
 }
 
-/** Decodes a body that is valid UTF-8, because an event contains such a body as text. */
+/** Decodes a body if it is valid UTF-8, because events contain such a body as text. */
 function textOf(body: Uint8Array): string | Uint8Array {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
-    // Not UTF-8: every trigger passes such a body as base64.
+    // The body is not UTF-8: every trigger passes it as base64.
     return body;
   }
 }

@@ -26,7 +26,7 @@ async function sendWhole(responder: Responder, sent: SentRequest): Promise<Recei
   });
 }
 
-/** Disconnects when the responder is called. Nobody can receive the response then, so it is recorded here. */
+/** Disconnects when the responder is called. No client can receive the response then, so it is recorded here. */
 async function leaveHalfWay(responder: Responder, sent: SentRequest): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   const listener = toNodeListener({

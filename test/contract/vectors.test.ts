@@ -32,7 +32,7 @@ const fill = (fields: (string | boolean)[][], texts: Record<string, string>): [s
     typeof value === "string" ? value.replace(/\{(\w+)\}/g, (_, key: string) => String(texts[key])) : value,
   ]);
 
-// test/unit/diagnosis/conformance.test.ts tests which of these requests an endpoint must accept.
+// Which of these requests an endpoint must accept is tested by test/unit/diagnosis/conformance.test.ts.
 describe("schema/vectors.json, as an endpoint in another language reads it", () => {
   it.each(vectors.handshakes)("describes the request of: $name", (vector) => {
     const { request, challenge, contentType, fields } = vector;

@@ -9,7 +9,7 @@ import { findSecrets } from "../support/secrets.ts";
 const UP = ["up", "--stacks-at-once", "1"] as const;
 const NAMES = Array.from({ length: 8 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "held", stacks: 2 };
-/** The workspaces of the last stack; its up begins when the first stack's up has finished. */
+/** The workspaces of the second and last stack. Its up begins when the first stack's up has finished. */
 const HELD = NAMES.filter((name) => stackOf(name, 2) === 1);
 
 let scene: Scene;
@@ -46,7 +46,7 @@ test("after Ctrl-C, calls in progress are completed and recorded, and the next u
   expect(await folder.locks()).toEqual([]);
   expect(await command.processes()).toEqual([]);
 
-  // The emulator completes the calls that it has accepted, even if no client waits for the response any more.
+  // The emulator completes the calls that it has received, even if no client waits for their responses any more.
   await expect.poll(() => HELD.filter(isHeld)).toEqual([]);
   scene.emulator.clearFaults();
   const report = JSON.parse(await run(...UP, "--skip-plan", "--yes", "--json")) as FleetReport;

@@ -26,7 +26,7 @@ const LEAVER = "former";
 const NEWCOMER = "customer-06";
 const STAYERS = NAMES.filter((name) => name !== NEWCOMER);
 const FIRST = [...STAYERS, LEAVER];
-/** A workspace with a secret in its URL's query, and its own API key; the others use the environment's API key. */
+/** A workspace with a secret in its URL's query, and with its own API key. The others use the environment's key. */
 const SECRETIVE = "customer-10";
 const STRANGER = {
   webhook_url: "https://somebody.example/hook",
@@ -45,7 +45,7 @@ let folder: string;
 let endpointUrl: string;
 /** All keys that were ever registered. */
 const keys = new Set([STRANGER.webhook_verification_key]);
-/** Every report and every event. */
+/** Every report and event of the fleet's commands. None may contain a secret. */
 const printed: unknown[] = [];
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ beforeAll(async () => {
   endpointUrl = endpoint.url;
 });
 
-/** Opens the fleet with this list. */
+/** Opens the fleet with these workspaces. */
 const open = (names: readonly string[]): Promise<Fleet> =>
   openFleet(
     {
@@ -80,7 +80,7 @@ const open = (names: readonly string[]): Promise<Fleet> =>
     { environment: { ...scene.backend.environment, APICHAT_API_KEY: API_KEY } },
   );
 
-/** Runs the fleet once, and records its report. */
+/** Opens the fleet, runs a command on it, and records its events and report. */
 async function run<Report>(
   names: readonly string[],
   command: (fleet: Fleet, options: { onEvent: (event: FleetEvent) => void }) => Promise<Report>,
@@ -136,7 +136,7 @@ test("up with refresh adds, removes and repairs webhooks, and fails on a takeove
   expect(await readBotUrls()).toEqual(botUrlsOf(NAMES));
 });
 
-test("a rotation sets each webhook once, in its wave, even one that the up did not set", async () => {
+test("a rotation sets each webhook once, in its stack's wave, even one that the last up failed to set", async () => {
   scene.emulator.workspace(taken).removeRegistration();
   const count = scene.emulator.requests.length;
   const rotation = "2026-12";

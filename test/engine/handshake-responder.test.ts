@@ -14,7 +14,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 
 const FORWARD_TOKEN = "ft-token-0123456789";
 const names = ["acme", "globex"] as const;
-/** Each delivery is sent without waiting for the response to the previous one. */
+/** The interval between deliveries: the next is sent even if the previous one has no response yet. */
 const DELIVERY_EVERY_MS = 15;
 const CONVERSATIONS = 20;
 
@@ -105,7 +105,7 @@ test("a responder neither loses nor rejects a delivery during a rotation, even w
   const records = await deliverDuring(acme, () => stack.fails("up"));
   expect(registeredKey()).toBe(first);
   scene.emulator.clearFaults();
-  // globex does not change, because its key stays the same, and its URL stays known.
+  // Only acme's webhook is updated. globex's key stays the same, and so does its URL, which the preview knows.
   const rotate = async () => expect(await stack.up()).toMatchObject({ changes: { same: 5, update: 1 } });
   records.push(...(await deliverDuring(acme, rotate, records.length)));
 

@@ -26,14 +26,14 @@ const timeouts = { requestSeconds: 3600, readySeconds: 3600 };
 const cancel = ["cancel", "--yes"] as const;
 const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"] as const;
 
-/** For these workspaces, the service makes the change before the kill; for the others it does not. */
+/** The workspaces whose webhook the service sets before the run is interrupted. */
 const changed = ["changed-1", "changed-2"];
 const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
 /**
- * The dynamic provider's process receives no Ctrl-C, so the engine waits for the calls in progress. A kill has
- * the same effect with both providers, so each kill is tested with only one of them.
+ * On Ctrl-C, the plugin ends its calls at once; the dynamic provider's process receives no Ctrl-C, so the engine
+ * waits for its calls. A kill has the same effect with both, so each kill is tested with only one of them.
  */
 const doors = [
   { door: "the dynamic provider", create: createProject, endsAtOnce: false, killed: "the engine" },
@@ -41,8 +41,8 @@ const doors = [
 ];
 
 /**
- * All processes except the language host, which belongs to the engine, makes no calls, and checks only every five
- * minutes whether the engine is running.
+ * The run's processes without the engine's language host: the host makes no calls, and may end late, because it
+ * checks only every five minutes whether the engine is running.
  */
 const callersOf = async (run: Command): Promise<unknown[]> =>
   (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
@@ -72,8 +72,8 @@ describe.each(doors)("a run with $door, interrupted during set-webhook", ({ crea
     of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
   /**
-   * Starts an up. Waits until the emulator has received set-webhook for every workspace, and has changed the
-   * webhooks that it is to change before it delays its response.
+   * Starts an up. Waits until the emulator has received set-webhook for every workspace, and has set the webhooks
+   * of `changed`. Then the up waits for the responses, which the emulator delays.
    */
   const startHeld = async (urlOf: typeof nextUrl, delayMs = HOUR_MS): Promise<Command> => {
     await declare(urlOf);
@@ -88,7 +88,7 @@ describe.each(doors)("a run with $door, interrupted during set-webhook", ({ crea
     return run;
   };
 
-  /** Recovers as documented. A webhook that the emulator had already set is adopted, not set again. */
+  /** Recovers with the documented commands. The webhooks of `changed` must be adopted, not set again. */
   const recover = async (urlOf: typeof nextUrl, ...commands: (readonly string[])[]): Promise<void> => {
     scene.emulator.clearFaults();
     const before = scene.emulator.requests.length;
@@ -109,7 +109,7 @@ describe.each(doors)("a run with $door, interrupted during set-webhook", ({ crea
     const left = [...(await readTree(temporary)).values()];
     expect(findSecrets([...left, ...commandLines].join("\n"), [API_KEY, VERIFICATION_KEY])).toEqual([]);
     expect(registeredWorkspaces(scene)).toEqual(changed);
-    // A run whose provider was killed leaves no lock.
+    // If only the provider was killed, the engine has released its lock, so `cancel` is not needed.
     await recover(firstUrl, ...(isEngine ? [cancel, up, clear] : [up]));
   });
 

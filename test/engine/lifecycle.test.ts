@@ -23,7 +23,7 @@ const NEW_KEY = "the-key-after-the-rotation";
 const ECHO =
   'exports.handler=()=>({create:async(i)=>({id:"echo",outs:i}),update:async(_,o,n)=>({outs:n}),delete:async()=>{}})';
 
-/** A resource whose one input is also its output. It stands for the service that posts to a bot URL, for example. */
+/** A resource whose only input is also its output. It can represent a program that posts to a bot URL, for example. */
 class Echo extends pulumi.CustomResource {
   declare readonly value: pulumi.Output<string>;
 
@@ -43,7 +43,7 @@ const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
 let scene: Scene;
 let stack: TestStack;
 
-/** acme's inputs come from resources of the same up. Each bot URL is a stack output and a resource's input. */
+/** acme's inputs are outputs of resources in the same program. Each bot URL is a stack output and an Echo's input. */
 const declare = (changes: Record<string, Change>): void =>
   stack.run(async () => {
     const declared = names.map((workspace) => {
@@ -56,7 +56,7 @@ const declare = (changes: Record<string, Change>): void =>
     return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
   });
 
-/** The resources: the stack, four webhooks, a dependent of each, and acme's four inputs. */
+/** The number of resources: the stack, four webhooks, a dependent of each, and four for acme's inputs. */
 const RESOURCES = 13;
 
 const requestCount = (): number => scene.emulator.requests.length;
@@ -71,7 +71,7 @@ beforeAll(async () => {
 test("up registers each webhook with its own URL, and exports its bot URL", async () => {
   expect((await stack.up()).changes).toEqual({ create: RESOURCES });
   expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
-  // After the first set-webhook, one more call checks whether the service returns what was set.
+  // One call before each set-webhook; one more, after the first, checks whether the service returns what was set.
   expect(callsOf(scene, "get-webhook")).toHaveLength(names.length + 1);
   const outputs = await stack.outputs();
   for (const name of names) {
@@ -93,7 +93,7 @@ test("up registers each webhook with its own URL, and exports its bot URL", asyn
 
 const changed: Record<string, Change> = {};
 
-test("the preview of an update shows no changed dependent or output, because the bot URL is known", async () => {
+test("the preview of an update shows no change of dependents or outputs, because the bot URL is known", async () => {
   const before = requestCount();
   changed["acme"] = { args: { webhookUrl: `${scene.endpoint.url}/moved` } };
   changed["globex"] = { args: { webhookVerificationKey: NEW_KEY } };
@@ -130,7 +130,7 @@ test("up sets changed URLs and keys in place, and adopts the webhook of a rename
   );
 });
 
-test("--replace sets a moved webhook before deleting the old one; it adopts an unchanged one", async () => {
+test("up with --replace sets a moved webhook, then deletes the old one; an unchanged one is adopted", async () => {
   const before = requestCount();
   const { baseUrl } = scene.emulator.workspace("empty");
   changed["initech"] = { ...changed["initech"], args: { baseUrl } };

@@ -29,7 +29,7 @@ let generated: Program;
 const baseUrl = (name: string): string => scene.emulator.workspace(name).baseUrl;
 const urlOf = (name: string): string => `${scene.endpoint.url}/${name}`;
 
-/** The generated program, with these properties added or changed. */
+/** Returns the generated program with these properties of acme added or changed. */
 const change = ({ resources: { acme } }: Program, properties: object): Program => ({
   resources: { acme: { ...acme, properties: { ...acme.properties, ...properties } } },
 });
@@ -65,7 +65,7 @@ test("after an import, an up that changes the webhook fails if the program lacks
   expect(await project.fails(...up)).toMatch(/webhookVerificationKey .*import/);
 });
 
-test("an up with the import option can change inputs; an added key is recorded; get reads a webhook", async () => {
+test("up with the import option can change inputs, up records an added key, and get reads a webhook", async () => {
   const before = scene.emulator.requests.length;
   const properties = {
     baseUrl: baseUrl("globex"),

@@ -17,7 +17,7 @@ import { createStack, type TestStack } from "../support/stack.ts";
 const HOUR_MS = 3_600_000;
 const NEXT_KEY = "vk-next-0123456789";
 
-/** Each of these webhooks has a resource option, and is named after it. */
+/** The webhooks that have a resource option, which `program` sets. */
 const withOption = ["ignored", "kept", "protected", "replaced", "retained", "slow", "uncalled"];
 const names = ["adopted", "plain", ...withOption];
 
@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 
 test("a create that exceeds customTimeouts keeps its webhook, and additionalSecretOutputs are secret", async () => {
-  // For "slow", get-webhook responds before set-webhook, but not after it.
+  // For "slow", every second get-webhook hangs: the one before set-webhook succeeds, the one after it does not.
   const fault = { delayMs: HOUR_MS };
   scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
   expect(await stack.fails("up", { continueOnError: true })).toMatch(/slow: .*3 s of customTimeouts/);

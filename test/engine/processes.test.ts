@@ -8,7 +8,7 @@ import { argsOf, openScene, readTree, writesSince, type Scene } from "../support
 import { createStack } from "../support/stack.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-// Each provider of a run has its own process. The processes share the run's log.
+// Each provider of a run has its own process. The processes know of each other's webhooks from the run's log.
 
 let scene: Scene;
 let project: YamlProject;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   project = await createYamlProject(scene, { XDG_STATE_HOME: state });
 });
 
-/** Declares webhooks of one workspace, each by its name and by which of two explicit providers it uses. */
+/** Declares webhooks of the same workspace. `webhooks` maps each one's name to its explicit provider, "a" or "b". */
 const declare = (webhooks: Record<string, "a" | "b">): Promise<void> => {
   const { baseUrl, apiKey, ...args } = argsOf(scene, { workspace: "acme" });
   const provider = { type: "pulumi:providers:apichat", properties: { baseUrl, apiKey } };

@@ -39,7 +39,7 @@ const secrets = [
 
 const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   const commandLines = processes.map(({ commandLine }) => commandLine.join(" "));
-  // The CLI and the provider must be among the processes; otherwise nothing was inspected.
+  // The CLI and the provider must be among the processes; otherwise the check for secrets proves nothing.
   expect(commandLines.some((line) => line.startsWith("pulumi "))).toBe(true);
   expect(commandLines.some((line) => line.includes("dynamic-provider"))).toBe(true);
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
@@ -54,7 +54,7 @@ const declare = (changes: Declaration["args"] = {}): Promise<void> =>
     { workspace: "environment", args: { apiKey: undefined, ...changes } },
     { workspace: HIDDEN, name: "configured", args: { baseUrl: undefined, ...changes, ...webhookOfHidden } },
   ]);
-/** Used because the scene's own URL for this webhook would contain the workspace's name. */
+/** HIDDEN's webhook URL. The scene's default URL is unsuitable: it contains the workspace's name, which is secret. */
 let webhookOfHidden: { webhookUrl: string };
 
 beforeAll(async () => {

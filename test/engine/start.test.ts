@@ -8,7 +8,7 @@ import { fasterPulumi, makeFolder } from "../support/folder.ts";
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
 
-/** The folder for temporary files. Every process of the run has it in its environment. */
+/** The run's folder for temporary files. Every process of the run has this path in its environment. */
 let temporary: string;
 
 beforeEach(async () => {

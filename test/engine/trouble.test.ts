@@ -26,7 +26,7 @@ const secrets = [FOREIGN.webhook_verification_key, STRANGE_KEY, REJECTED_KEY];
 const drifted = ["gone", "key", "status", "url"];
 const names = ["broken", "equal", "refusing", "taken", "untouched", ...drifted].toSorted();
 
-/** The lines of the diagnostics that the engine shows under a resource's name. */
+/** Returns the lines that the engine's diagnostics show below a resource's name. */
 function linesUnder(output: string, name: string): string[] {
   const [, block = ""] = new RegExp(`ApiChatWebhook \\(${name}\\):\\n((?: {4}.*\\n)+)`).exec(output) ?? [];
   return block.trimEnd().split("\n");
@@ -114,7 +114,7 @@ test("the next preview names each changed property, and shows both values unless
     new RegExp(`~ webhookUrl\\s*: "${scene.endpoint.url}/changed-by-hand" => "${plainUrl}"`),
   );
   expect(output).toMatch(/~ status\s*: "failed" => "verified"/);
-  // The preview hides secrets, so a separate line names the change.
+  // The preview hides secret values, so a line of the provider names the changed property.
   expect(output).toContain("key: webhookVerificationKey: ");
   expect(output).not.toContain("ApiChatWebhook::untouched");
 });

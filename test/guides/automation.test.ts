@@ -9,7 +9,7 @@ import { openScene } from "../support/scene.ts";
 
 const [unitTest = "", inlineProgram = ""] = blocksOf(readPage("docs/guide/programs.md"), "ts");
 
-/** Writes these files beside a program that `apichat init` wrote. Returns the folder. */
+/** Adds these files to a program that `apichat init` wrote. Returns the folder. */
 async function writeBlocks(blocks: Record<string, string>): Promise<string> {
   const folder = await makeFolder();
   await cp(join(root, "examples/quickstart"), folder, { recursive: true });

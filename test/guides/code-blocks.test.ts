@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { apichatProgram } from "../../dist/provider/cli/program.js";
 import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
-/** A folder in the repository, so that a block finds the package and its dependencies, as a user's program does. */
+/** A folder for the blocks inside the repository, so that they can import the package and its dependencies. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // Omits blocks that import the generated SDK, which the package does not contain; providers.test.ts runs one.
+    // Omits blocks that import the generated SDK: the package does not contain it. providers.test.ts tests it.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,
@@ -49,14 +49,14 @@ test("every TypeScript block compiles against the built package", () => {
   expect(errors).toEqual([]);
 });
 
-/** Each is a command's name, then its arguments and options. Words that begin with "--" are options. */
+/** The lines on the pages that run `apichat`, each without this word: the command's name, arguments and options. */
 const commands = new Set(
   commandsIn(pages.flatMap((page) => blocksOf(page, "sh")))
     .map((line) => /^(?:npx --package \S+ )?apichat (\w.*)$/.exec(line)?.[1])
     .filter((line) => line !== undefined),
 );
 
-test.each([...commands])("apichat %s: the command exists, and has these options", (line) => {
+test.each([...commands])("apichat %s: the command exists, and has each option in this line", (line) => {
   const words = line.replace(/ [#>].*$/, "").match(/"[^"]*"|\S+/g) ?? [];
   let command = apichatProgram();
   for (const word of words) command = command.commands.find((one) => one.name() === word) ?? command;

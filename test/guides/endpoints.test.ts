@@ -14,7 +14,7 @@ type Command = [file: string, ...parameters: string[]];
 
 /** How an endpoint in examples/endpoint-other-languages is built and started. */
 interface Endpoint {
-  /** The name of its folder. */
+  /** The endpoint's name, which is also its folder's name. */
   name: string;
   /** A program that must be on PATH. */
   needs: string;
@@ -53,7 +53,7 @@ const folders = (process.env["PATH"] ?? "").split(delimiter);
 const inExample = (path: string): URL =>
   new URL(`../../examples/endpoint-other-languages/${path}`, import.meta.url);
 
-/** PATH for an endpoint. For a Python endpoint, the folder of its own Python comes first. */
+/** Returns the PATH for an endpoint. For one in Python, this begins with the folder of its virtual environment. */
 async function pathFor({ name, needs }: Endpoint): Promise<string> {
   if (needs !== "python3") return folders.join(delimiter);
   const { signal } = new AbortController();
@@ -75,7 +75,7 @@ describe.each(endpoints)("The endpoint $name", (endpoint) => {
     await cp(fileURLToPath(inExample(endpoint.name)), folder, { recursive: true });
     const start = commandsIn(folder, {
       ...(process.env as Record<string, string>),
-      // Java decodes environment variables with the locale's encoding.
+      // Java decodes environment variables with the locale's encoding, and the keys must be read as UTF-8.
       LC_ALL: "C.UTF-8",
       PATH: await pathFor(endpoint),
       PORT: `${port}`,

@@ -15,18 +15,18 @@ const PORTS = [4000, 4001, 4002];
 const CUSTOMER_PORTS = [4000, 4001, 8080];
 
 /**
- * Opens three terminals in a folder that has the package, as on a machine where Pulumi is not set up. Throws
- * unless the ports are free.
+ * Opens three terminals in a folder in which the package is installed. Pulumi has no backend, as on a new machine.
+ * Throws unless the ports are free.
  */
 async function openTerminals(ports: readonly number[]) {
   await Promise.all(ports.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
-  // As on a machine where Pulumi has no backend yet: there, `init` also prints a command that chooses one.
+  // Removes the backend's variables: if Pulumi has no backend, `init` also prints a command that chooses one.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);
-  // This script replaces npx, which takes a second to find a command of the package in the current folder.
+  // This script replaces the real npx, which needs a second to find the package's command in the current folder.
   // package/exports.test.ts runs npx itself.
   const npx = `#!/bin/sh\n[ "$1 $2" = "--package pulumi-apichat" ] && shift 2 && exec "${root}node_modules/.bin/$@"\n`;
   await writeFile(join(bin, "npx"), npx, { mode: 0o755 });
@@ -115,7 +115,7 @@ test("Your first customers works word for word, and prints what the page shows",
   expect({ earlier, isNew: after !== before }).toEqual({ earlier: before, isNew: true });
 
   await first.run(changeByHand);
-  // 7 is the exit code that the page names.
+  // The page says that this command exits with 7.
   expectShown(await first.run(`${look.trimEnd()} || [ $? = 7 ]`), found);
   expectShown(await first.run(withoutQuestions(repair)), repaired);
   expectShown(await first.run(withoutQuestions(destroy)), removed);

@@ -36,13 +36,13 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     const endpoint = await startServer(({ body }, response) =>
       response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
     );
-    // There is no responder on CI, so the list names an endpoint.
+    // The example's own responder does not run on CI, so the list of workspaces contains the URL of an endpoint.
     await edit(
       "workspaces.yaml",
       (list) =>
         `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", emulator.url)}`,
     );
-    // Two stacks, one for each of the two shards here. The workflow itself has four shards.
+    // This test runs two shards, with one stack each. The workflow itself has four shards.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
     secrets = {
@@ -72,7 +72,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     return folder;
   };
 
-  /** Runs a job that calls fleet.yaml, on one machine per shard, all at once. */
+  /** Runs a job that calls the workflow fleet.yaml: all shards at once, each on its own machine. */
   const call = async (workflow: string, job: string, rotation = "", shards = ["1/2", "2/2"]) => {
     const { jobs } = await readWorkflow(workflow);
     expect(jobs[job]?.uses).toBe("./.github/workflows/fleet.yaml");
@@ -136,7 +136,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     );
   });
 
-  test("a locked shard fails, and names the lock's owner; after pulumi cancel it succeeds", async () => {
+  test("a shard fails if its stack is locked, and names the lock's owner; after pulumi cancel, it succeeds", async () => {
     const [stack = ""] = STACKS;
     const workspace = names.find((name) => stackOf(name, STACKS.length) === 0) ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
@@ -153,7 +153,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
       ) ?? [];
     expect(cancelling).toContain(stack);
 
-    // As if the other run's machine were lost.
+    // Kills the run that holds the lock, as if its machine were lost.
     await other.killEverything();
     emulator.clearFaults();
     await finish(`${cancelling} --yes`);

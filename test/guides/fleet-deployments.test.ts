@@ -9,8 +9,8 @@ const SECRETS = { APICHAT_API_KEY: 'the "api" key', KEY_SEED: "the seed", PULUMI
 const stackAt = (index: number): string => `/api/stacks/acme/apichat-fleet/example-${index}-of-3/deployments`;
 
 /**
- * The schedules in Pulumi Cloud: the first stack has a scheduled destroy, and the second already has drift
- * detection.
+ * The schedules that exist in Pulumi Cloud: the first stack has a scheduled destroy, the second drift detection.
+ * The third has none.
  */
 const scheduled: Record<string, object[]> = {
   [`${stackAt(0)}/schedules`]: [{ id: "ttl", definition: { request: { operation: "destroy" } } }],

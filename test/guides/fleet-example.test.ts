@@ -23,7 +23,7 @@ const TYPED: Record<string, string> = {
   "node fleet.ts destroy": "12",
 };
 
-/** Commands that prepare the README's two terminals; the test does not need them. */
+/** Commands of the README that prepare its two terminals. The test skips them: it has its own setup. */
 const PREPARES = /^(?:npm run build|export |cd |mkdir |apichat emulator |kill )/;
 
 test("the README of the example fleet works word for word", async () => {
@@ -65,7 +65,7 @@ test("the README of the example fleet works word for word", async () => {
     for (let command = commands.shift(); command !== undefined; command = commands.shift()) {
       if (command === last) return run(command, expected);
       if (command.endsWith("&")) {
-        // A background job of the shell: it runs until the tests end.
+        // The shell would run this command as a background job. Here, it runs until the tests end.
         const [file = "", ...words] = command.split(" ").slice(0, 4);
         startIn(folder, env)(file, ...words);
       } else if (!PREPARES.test(command)) await run(command, 0);

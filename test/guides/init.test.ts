@@ -8,7 +8,7 @@ import { root } from "../support/pages.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** `first-steps.test.ts` runs the program for the dynamic provider. */
+/** Not with the program for the dynamic provider, which `first-steps.test.ts` runs. */
 test.each(pluginLanguages)(
   "the program of apichat init --language $name deploys with the commands that init prints",
   async (program) => {

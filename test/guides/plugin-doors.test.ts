@@ -7,7 +7,7 @@ import { pluginFolder, PluginVerificationKey, PluginWebhook } from "../support/p
 import { argsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-/** The documented commands. `pulumi state move` runs as written, the others through the Automation API. */
+/** The documented commands: `pulumi state move`, which runs as written, and those that the Automation API runs. */
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
   commandsIn(
     blocksOf(chapterOf(readPage("docs/guide/languages.md"), "From the dynamic provider to the plugin"), "sh"),
@@ -25,7 +25,7 @@ describe("a move between the dynamic provider and the plugin", () => {
   /** The stack's outputs, with the keys in plain text. */
   let keys: Record<string, unknown>;
 
-  /** The same program, with the classes of one of the two providers. */
+  /** The program with the classes of one of the two providers. It is the same for both otherwise. */
   const program =
     ([Webhook, Key]: typeof dynamic | typeof plugin): PulumiFn =>
     async () => {

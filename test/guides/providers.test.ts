@@ -10,7 +10,7 @@ import { openProgramFolder } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-/** For each language, the tag of its code block, and the file that the program is in. */
+/** For each language, the tag of its code block on the page, and the file to write the block to. */
 const SOURCES: Record<ProgramLanguage, [string, string]> = {
   yaml: ["yaml", "Pulumi.yaml"],
   python: ["python", "__main__.py"],
@@ -22,7 +22,7 @@ const SOURCES: Record<ProgramLanguage, [string, string]> = {
 const chapter = chapterOf(readPage("docs/guide/programs.md"), "Several providers");
 
 test.each(pluginLanguages)(
-  "in $name, the page's program uses the correct one of its providers to register and to read a webhook",
+  "in $name, the page's program registers and reads a webhook, each with the correct provider of its two",
   async ({ name, environment, install }) => {
     const { emulator, backend, endpoint } = await openScene(["acme", "globex"]);
     const globex = emulator.workspace("globex");

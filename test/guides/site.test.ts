@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from "vitest";
 import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 
-/** All files of the site, by path. */
+/** The text of every file of the site, keyed by path. */
 const files = new Map<string, string>();
 
 /** Builds the site, as `npm run docs` does. Fails on a warning. */

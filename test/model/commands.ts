@@ -5,7 +5,7 @@ import type { Kill, ProviderName, Stored } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
 import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
-/** A step of a sequence. The world is also the model: it records the declarations, and the changes at the service. */
+/** A step of a random sequence. fast-check's model is the world itself: it records what was declared and changed. */
 export type Command = AsyncCommand<World, World>;
 
 function command(
@@ -22,7 +22,7 @@ interface UpChoice {
   replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
-  /** Has no effect if the whole run is killed. */
+  /** Ignored if `kill` ends the whole run. */
   isParallel?: boolean;
   kill?: Kill;
 }
@@ -64,7 +64,7 @@ const isDeclared =
   ({ program }: World): boolean =>
     program.has(workspace);
 
-/** A program may use each name only once, and an alias counts as a name. */
+/** Whether a resource may get this name: only if no other resource has it as its name or as an alias. */
 const isFree = ({ program }: World, name: string, except?: WorkspaceName): boolean =>
   [...program].every(
     ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
@@ -93,7 +93,7 @@ export const declare = (
 export const drop = (workspace: WorkspaceName): Command =>
   command(`drop(${workspace})`, ({ program }) => void program.delete(workspace), isDeclared(workspace));
 
-/** A rename with an alias keeps the earlier aliases too; a rename without one drops them all. */
+/** Renames a resource. With `alias`, adds the old name to its aliases; without, drops all aliases. */
 export const rename = (workspace: WorkspaceName, name: string, { alias = false } = {}): Command =>
   command(
     `rename(${workspace}, ${name}${alias ? ", with an alias" : ""})`,
@@ -108,7 +108,7 @@ export const rename = (workspace: WorkspaceName, name: string, { alias = false }
       isFree(world, name, workspace),
   );
 
-/** Renames each declared webhook to the name of the one before it, without aliases. */
+/** Renames each declared webhook, without aliases, to the previous one's name (the first, to the last one's). */
 export const shiftNames = (): Command =>
   command(
     "shiftNames()",
@@ -186,7 +186,7 @@ export const FAULTS = {
   "refused late": { status: 400, afterChange: true },
 } as const satisfies Record<string, FaultRule["fault"]>;
 
-/** Injects a fault into an operation's next call, or into the second or third one from now. */
+/** Injects a fault into the nth call of an operation, counted from now. */
 export const fault = (
   workspace: WorkspaceName,
   operation: FaultRule["operation"],
@@ -209,8 +209,8 @@ export async function play(world: World, commands: readonly Command[]): Promise<
 }
 
 /**
- * Removes faults, other people's webhooks and wrong API keys. Checks that the documented steps then repair the
- * stack after any sequence of commands, and that `destroy` leaves nothing.
+ * Run after any sequence of commands. Removes faults, other people's webhooks and wrong API keys, and checks that
+ * the documented steps then repair the stack, and that `destroy` leaves nothing.
  */
 export async function expectRecovery(world: World): Promise<void> {
   world.emulator.clearFaults();
@@ -221,8 +221,8 @@ export async function expectRecovery(world: World): Promise<void> {
     if (registration && !world.isOurs(name, registration)) await play(world, [outside(name, "removed")]);
   }
   await play(world, [endpointIs("up"), takeKeyFrom("environment"), giveApiKey(), up(), refresh(), up()]);
-  // If a workspace has two resources in the state, the delete of each can end in a conflict. If deleting
-  // one of the two removed the webhook, a read at the other's address no longer shows a bot.
+  // Several rounds: if a workspace has two resources in the state, the delete of each can end in a conflict. And
+  // once one delete has removed the webhook, a read cannot show whether the other resource has the same bot.
   for (let round = 1; round <= 4 && !world.hasSucceeded; round += 1) {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     const replace = round < 3 ? movedNames(world) : [...world.program.keys()];
@@ -233,7 +233,7 @@ export async function expectRecovery(world: World): Promise<void> {
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
 
-/** The declared workspaces whose resource is at another workspace in the state. Only --replace can move it. */
+/** The workspaces whose resource the state still has at another workspace. Only --replace can move the resource. */
 const movedNames = (world: World): WorkspaceName[] =>
   [...world.program].flatMap(([workspace, { name, aliases }]) => {
     const old = [name, ...aliases]
@@ -242,7 +242,7 @@ const movedNames = (world: World): WorkspaceName[] =>
     return old && world.workspaceAt(old.outputs["baseUrl"]) !== workspace ? [workspace] : [];
   });
 
-/** Returns the steps that a conflict's message names. */
+/** Returns the steps with which a conflict's message says to resolve it. */
 function wayOut(world: World, workspace: WorkspaceName): Command[] {
   const { registration, stored } = world.stand(workspace);
   const dead = registration

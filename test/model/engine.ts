@@ -4,7 +4,7 @@ import { Run } from "../../provider/webhook/run.js";
 
 type Values = Record<string, unknown>;
 
-/** The lifecycle as the engine calls it: its methods take and return plain values. */
+/** A `webhookLifecycle` as the engine sees it: its methods take and return untyped values. */
 interface Provider {
   check(olds: Values, news: Values): Promise<{ inputs: Values; failures: object[] }>;
   diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
@@ -14,7 +14,7 @@ interface Provider {
   delete(id: string, props: Values): Promise<void>;
 }
 
-/** The dynamic provider, which identifies resources by name, and two plugin providers, which use URNs. */
+/** The dynamic provider, which knows only a resource's name, and two plugin providers, which know its URN. */
 export const PROVIDERS = ["dynamic", "a", "b"] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
@@ -23,7 +23,7 @@ export class Gone extends Error {}
 
 /**
  * The provider processes of one run. They share the run's log. A process starts at the first call to it, and
- * is never restarted. Here the log is in memory, because the file has its own tests.
+ * is never restarted. Here the log is in memory; in real runs it is a file, which has its own tests.
  */
 class Processes {
   readonly #log = memoryLog();
@@ -34,7 +34,7 @@ class Processes {
     this.#killed.add(provider);
   }
 
-  /** The methods for one resource. Throws {@link Gone} if the process was killed. */
+  /** Returns the methods for one resource. Throws {@link Gone} if its provider's process was killed. */
   get({ name, provider }: { name: string; provider: ProviderName }): Provider {
     if (this.#killed.has(provider)) throw new Gone("error reading from server: EOF");
     const run = this.#running.get(provider) ?? new Run(this.#log);
@@ -80,8 +80,8 @@ export interface Failure {
 }
 
 /**
- * Kills a run just before or just after its nth call that may write (`calls` is n), so that the call's result is not
- * stored. With `between`, the result is stored, and then only the provider process of that call is killed.
+ * Kills a run just before or just after one of the calls that may write, so that the call's result is not stored.
+ * With `between`, the result is stored, then only the call's provider process is killed. `calls` is its number.
  */
 export interface Kill {
   calls: number;
@@ -93,7 +93,7 @@ interface UpOptions {
   /** The names of the resources to replace. */
   replace?: readonly string[];
   refresh?: boolean;
-  /** Checks all resources before the first change, instead of each before its own change. The engine may do either. */
+  /** Checks all resources before the first change. Default: each just before its change. The engine may do either. */
   checksFirst?: boolean;
   /** Whether the steps of several resources run at once. */
   isParallel?: boolean;
@@ -192,7 +192,7 @@ export class Engine {
     return this.#failures.length === 0;
   }
 
-  /** Checks and diffs one resource, and returns the step that follows. */
+  /** Checks and diffs one resource, and returns the step that makes its change. */
   async #plan(goal: Goal, replace: readonly string[]): Promise<() => Promise<void>> {
     const { name, aliases, provider } = goal;
     const live = this.state.filter(({ isPendingDelete }) => !isPendingDelete);
@@ -288,7 +288,7 @@ export class Engine {
     }
   }
 
-  /** Makes a call that may write. An error with an `id` leaves a partial resource. */
+  /** Makes a call that may write. If its error has an `id`, returns a partial resource to store. */
   async #write(
     target: Target,
     method: "create" | "update" | "delete",

@@ -9,7 +9,7 @@ import {
 import { OutboundFormatError, parseOutbound } from "../../schema/index.js";
 import { expectNoCounterexample, firstSeed } from "./search.js";
 
-// Passes untrusted bytes to the code that reads them.
+// Passes random bytes to the code that reads untrusted input.
 
 const SUITE = "fuzz";
 const SEARCH = { suite: SUITE, seconds: 60, runsPerSeed: 300, seeds: 1 };
@@ -18,7 +18,7 @@ const seed = `, from seed ${firstSeed(SUITE)}`;
 
 const KEY = "a-key-of-2026-that-nobody-guesses";
 
-/** Any text, with characters that often break parsers. */
+/** Any text, or one of the texts that often break parsers. */
 const piece = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom(...'\0 " \\ \r\n { ] -- ; % & = \u2028 \uFEFF 1e999 null'.split(" ")),

@@ -88,7 +88,7 @@ const readingOf = <Reading extends string>({ readings }: { readings: Record<Read
   fc.constantFrom(...(Object.keys(readings) as Reading[]));
 const { handshake, failedHandshake, beforeFirstSet, errorShape } = OPEN_POINTS;
 
-/** How the service reads those open points of the specification that affect registrations. */
+/** The service's readings of the specification's open points, if they affect registrations. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
     handshake: fc.record({
@@ -120,7 +120,7 @@ test(`every command keeps the documented promises, from seed ${firstSeed(SUITE)}
       await world.close();
     }
   });
-  // This test takes a few seconds in `npm test`.
+  // With 3 seeds, as in `npm test`, this takes a few seconds.
   const search = { suite: SUITE, seconds: 600, runsPerSeed: 20, seeds: 3 };
   await expectNoCounterexample(property, { ...search, replay: "MODEL_REPLAY_PATH=<the replayPath above> " });
 }, 3_600_000);

@@ -4,14 +4,14 @@ const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, TEST_SUITE } = process.env;
 
 /** Options of the search for a counterexample. */
 interface Search {
-  /** The suite (tools/suite.ts) that searches longer, from a random seed, and prints how to repeat a failure. */
+  /** The suite (tools/suite.ts) that searches longer, from a random seed. It also repeats a failure that was found. */
   suite: string;
-  /** The duration of the long search. */
+  /** How long the suite searches. */
   seconds: number;
   runsPerSeed: number;
-  /** The number of seeds in `npm test`, which plays the same runs on every machine. */
+  /** How many seeds `npm test` tries. They are the same on every machine. */
   seeds: number;
-  /** Additional variables for repeating a failure. */
+  /** More environment variables for the command that repeats a failure. */
   replay?: string;
 }
 

@@ -14,12 +14,12 @@ import { Engine, type Failure, type Goal, type Outcome, type ProviderName, type 
 export const WORKSPACES = ["acme", "globex", "initech"] as const;
 export type WorkspaceName = (typeof WORKSPACES)[number];
 
-/** The resource names. A program may use each for any workspace, so that a name can move to another workspace. */
+/** The resource names. A program may use any of them for any workspace, and later for a different one. */
 export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /**
- * Secrets that contain their number, and characters that every encoding writes differently. Their last two
- * characters differ, because masks show those.
+ * Secrets with their number, and with characters that every encoding writes differently. The number is at the end:
+ * masks show the last two characters, so masked secrets differ too.
  */
 export const SECRETS = {
   apiKey: (number: number): string => `ak/+=&<"ü">-0123456789-${number}`,
@@ -45,7 +45,7 @@ export interface Declaration {
   aliases: string[];
   url: number;
   key: number;
-  /** Whether `baseUrl` is the workspace's second address. */
+  /** Whether the program uses the second of the workspace's two base URLs. */
   isMoved: boolean;
   provider: ProviderName;
   onExisting: "fail" | "replace";
@@ -53,11 +53,11 @@ export interface Declaration {
 
 /** What the model knows about a workspace, in addition to its registration. */
 interface Known {
-  /** Whether the registration has changed since the last read, without a record in the state. */
+  /** Whether the registration was changed from outside since the last read, so that the state lacks the change. */
   isUnseen: boolean;
-  /** Whether a call's effect is unrecorded: the call was killed, or its response and the next read's were lost. */
+  /** Whether the state lacks a call's effect: the call was killed, or its response and the next read's were lost. */
   isUnrecorded: boolean;
-  /** The address and API key with which the last successful `up` read a registration. */
+  /** The base URL and the API key with which the last successful `up` read a registration. */
   reached: { baseUrl: string; apiKey: string } | undefined;
   /** The values that our calls have adopted or tried to set. */
   ours: Pair[];
@@ -77,7 +77,7 @@ export interface Seen {
   killed: Outcome["killed"];
   before: Standing;
   after: Standing;
-  /** The resources that other workspaces had in the state before the command. */
+  /** The resources of all other workspaces in the state before the command. */
   elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
   /** The calls of the operations that write: set-webhook and delete-webhook. */
@@ -246,7 +246,7 @@ interface Endpoint {
   close: () => Promise<void>;
 }
 
-/** Responds on every path as a responder that accepts all keys does, or with 503 while `isUp` is false. */
+/** Starts a responder that accepts all keys on every path. While `isUp` is false, it responds with 503. */
 async function startEndpoint(): Promise<Endpoint> {
   const verificationKeys = Array.from({ length: KEYS }, (_, number) => SECRETS.key(number));
   const answer = toNodeListener(createResponder({ verificationKeys, onDelivery: () => {} }));

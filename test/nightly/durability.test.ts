@@ -11,7 +11,7 @@ const MARKER = /marker-(\d+)-/g;
 const markersIn = (data: Buffer): string[] =>
   [...data.toString("latin1").matchAll(MARKER)].map(([, marker]) => marker ?? "");
 
-/** Defects that this test must find. Each is a text in `dist/`, and what replaces it. */
+/** Defects that this test must find. Each replaces the first text, which is in `dist/`, by the second. */
 const MUTANTS = {
   "answers before the commit": ['return this.ask("accept"', 'return void this.ask("accept"'],
   "does not wait for the disk": ["synchronous = FULL", "synchronous = OFF"],
@@ -28,13 +28,13 @@ interface SystemCall {
   ended: number;
 }
 
-/** The command line that traces the reads, writes and syncs of all threads of a program, and writes them to a file. */
+/** The start of a command line that runs a program, and traces the reads, writes and syncs of all its threads. */
 const straceTo = (file: string): string[] => {
   const calls = "read,write,writev,pwrite64,fsync,fdatasync";
   return ["strace", "-D", "-f", "-y", "-xx", "-s", "16384", "-e", `trace=${calls}`, "-o", file];
 };
 
-/** Whether the traced program has ended, and its whole trace is in the file. */
+/** Whether the traced program has ended: then the file contains the whole trace. */
 const hasEnded = async (file: string): Promise<boolean> =>
   /\+\+\+ (?:killed by|exited with) .* \+\+\+\n$/.test(await readFile(file, "latin1"));
 
@@ -87,7 +87,7 @@ async function trace(mutant?: readonly [text: string, replacement: string]): Pro
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
-  // After this response, the trace contains the end of each earlier system call.
+  // Once this has a response, every earlier system call has ended, and the trace contains its end.
   await fetch(`${origin}/healthz`);
   child.kill("SIGKILL");
   await ended;
@@ -99,7 +99,7 @@ function note(places: Map<string, number>, markers: Iterable<string>, place: num
   for (const marker of markers) if (!places.has(marker)) places.set(marker, place);
 }
 
-/** Where in the trace each delivery was first acknowledged, and where it was first committed. */
+/** Returns at which line of the trace each delivery was first acknowledged, and at which it was first committed. */
 function placesOf(calls: readonly SystemCall[]) {
   const acknowledged = new Map<string, number>();
   const committed = new Map<string, number>();
@@ -114,7 +114,7 @@ function placesOf(calls: readonly SystemCall[]) {
       if (marker !== undefined && data.toString("latin1").startsWith("HTTP/1.1 200"))
         note(acknowledged, [marker], begun);
     } else if (path.endsWith("-wal") && name === "pwrite64") {
-      // A frame is a header and a page. If the frame ends a transaction, the header contains the file's size.
+      // A frame of the WAL is a header and a page. Only the last frame of a transaction has a file size in its header.
       if (data.length === 24) isCommit = data.readUInt32BE(4) > 0;
       for (const marker of markers) written.add(marker);
       if (data.length <= 32 || !isCommit) continue;

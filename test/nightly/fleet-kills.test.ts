@@ -13,7 +13,7 @@ import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts"
 import { signalIfAlive } from "../../tools/lib/processes.ts";
 import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-/** Each title contains this seed. With the same seed, the rounds are the same. */
+/** The seed of all random choices. Each title shows it; with KILL_SEED, a run has the same rounds again. */
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? String(randomInt(1e9));
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 12);
 
@@ -30,7 +30,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
   action: (["up", "rotate", "destroy"] as const)[index % 3] ?? "up",
   /** The processes to kill. */
   target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
-  /** The kill follows this many changes at the service, and then this delay. */
+  /** When to kill: after this many changes at the service, and after a further delay. */
   changes: Math.floor(NAMES.length * random(`${index} changes`)),
   delayMs: Math.floor(600 * random(`${index} delay`)),
 }));
@@ -44,7 +44,7 @@ const deliveries: DeliveryRecord[] = [];
 const keyOf = async (subject: string): Promise<string | undefined> =>
   (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
 
-/** Accepts the keys that are derived from the seed and the rotations for the workspace in the path. */
+/** An endpoint for all workspaces. It accepts the keys derived for the workspace in the request's path. */
 const receiver = toNodeListener({
   answer: async (request) => {
     const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
@@ -69,7 +69,7 @@ beforeAll(async () => {
 
 let sent = 0;
 
-/** Makes the service send one delivery. Each call uses the next of these workspaces. */
+/** Makes the service send one delivery. Each call is for the next workspace in the list. */
 async function deliver(names: readonly string[]): Promise<void> {
   const name = names[(sent += 1) % names.length];
   if (name === undefined) return;
@@ -80,7 +80,7 @@ async function deliver(names: readonly string[]): Promise<void> {
 
 const changes = (): number => [...callsOf(scene, "set-webhook"), ...callsOf(scene, "delete-webhook")].length;
 
-/** Runs the command, and kills it half-way. */
+/** Runs the round's command, and kills the round's target while it runs. */
 async function runAndKill(round: (typeof rounds)[number]): Promise<void> {
   const { action, target, changes: most, delayMs } = round;
   const before = changes();
@@ -97,7 +97,7 @@ async function runAndKill(round: (typeof rounds)[number]): Promise<void> {
   else if (target === "the command") command.kill();
   else await command.killEverything();
   await command.done;
-  // The engines of a killed command end when nothing reads their output any more.
+  // After the command was killed, its engines end by themselves, because nothing reads their output any more.
   await expect.poll(() => enginesOf(command), { timeout: 120_000 }).toEqual([]);
 }
 
@@ -109,7 +109,7 @@ function start(action: string): Command {
   return folder.start(action, "--yes", ...how);
 }
 
-/** Runs a command, and then the commands that it prints, until it succeeds. Returns how many times it ran. */
+/** Runs an action until it succeeds; after each failure, runs the printed commands. Returns the number of runs. */
 async function converge(action: string): Promise<number> {
   for (let runs = 1; ; runs += 1) {
     const { exitCode, output } = await start(action).done;
@@ -163,7 +163,7 @@ test.each(rounds)(
     const registered = registeredWorkspaces(scene).length;
     await converge(action);
     const made = changes() - before;
-    // A registered webhook is not registered again, and a removed one is not removed again.
+    // What the killed run has registered is not registered again, and what it has removed is not removed again.
     const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];
     expect(made).toBeLessThanOrEqual(left);
     await expectAgreement(action === "destroy" ? [] : NAMES);

@@ -79,7 +79,7 @@ it("forwards every delivery, in order within each conversation, even if a respon
     const numbers = numbersOf(conversation);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
   }
-  // Deliveries that the receiver rejected with 503 are sent again with the same id.
+  // Some ids arrived twice: deliveries that the receiver rejected with 503 are sent again with the same id.
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBeLessThan(receiver.received.length);
 
   const connection = await connect({ servers: [`127.0.0.1:${natsPort}`] });
@@ -93,7 +93,7 @@ it("forwards every delivery, in order within each conversation, even if a respon
   await expect.poll(count, patience).toBe(1);
 });
 
-/** Builds nats-server once per machine. Returns a function that starts it with its data in this folder. */
+/** Builds nats-server, once per machine. Returns a function that starts the server with its data in `folder`. */
 async function prepareNats(folder: string, port: number) {
   const tool = {
     module: new URL("../../tools/engine/nats-server/", import.meta.url),

@@ -18,7 +18,7 @@ import { findPython, MIN_PYTHON, preparePackages } from "../../tools/lib/python.
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Every operation must return all of these statuses, so a run whose keys are rejected cannot pass. */
+/** Every operation must return each of these statuses. So a run in which all calls are rejected does not pass. */
 const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].flatMap((operation) =>
   [200, 401, 422].map((status) => `${operation} ${status}`),
 );
@@ -26,12 +26,12 @@ const EXPECTED = ["get-webhook", "set-webhook", "delete-webhook", "message"].fla
 /** Returns the exit code. Everything listens on loopback. */
 async function test(python: string, signal: AbortSignal): Promise<number> {
   await using resources = new AsyncDisposableStack();
-  // Accepts any verification key, because schemathesis generates the keys.
+  // This endpoint accepts a handshake with any key, because schemathesis generates the verification keys.
   const acceptHandshake = createServer((request, response) => {
     void text(request).then((body) => response.end(new URLSearchParams(body).get("hub_challenge") ?? ""));
   });
   const endpoint = resources.adopt(await listen(acceptHandshake), (it) => it.close());
-  // A workspace with the bot that the document's examples name, and with keys that only this run uses.
+  // The workspace has the bot code from the document's examples, and new random keys.
   const [name, botCode] = ["acme", basename(samples.WebhookConfiguration.bot_url)];
   const [apiKey, flowApiKey] = [randomUUID(), randomUUID()];
   const options = { workspaces: [{ name, botCode, apiKey, flowApiKey }] };
@@ -58,7 +58,7 @@ async function test(python: string, signal: AbortSignal): Promise<number> {
     try {
       await run(python, args, { cwd, env, signal, onLine: console.log });
     } catch (error) {
-      // schemathesis has already printed its report.
+      // If the command failed, schemathesis has already printed why.
       if (error instanceof CommandError) return 1;
       throw error;
     }

@@ -11,7 +11,7 @@ import { isRelative, targetsOf, root } from "../support/pages.ts";
 const paths = Object.keys(packageJson.exports).map((key) => key.replace(".", packageJson.name));
 const modules = paths.filter((path) => !path.endsWith(".json"));
 
-/** The tsconfig.json that `pulumi new typescript` wrote for years. */
+/** The compiler options in the tsconfig.json that `pulumi new typescript` wrote for years. */
 const OF_OLDER_TEMPLATES = ["--module", "commonjs", "--moduleResolution", "node", "--noImplicitReturns"];
 
 const WITHOUT_SDK =
@@ -49,7 +49,7 @@ describe("each public import of the packed tarball", () => {
   });
 
   test("can be resolved, including each JSON Schema, the OpenAPI description and package.json", async () => {
-    // The samples are not published: they are for the tests and the OpenAPI description.
+    // samples.json is not published: only the tests and the generator of openapi.json read it.
     const schemas = (await readdir(join(root, "schema"))).filter((name) => /(?<!samples)\.json$/.test(name));
     expect(schemas).toContain("openapi.json");
     expect(schemas.length).toBeGreaterThan(4);
@@ -60,7 +60,7 @@ describe("each public import of the packed tarball", () => {
   });
 
   test("compiles in a project from an older template, without skipLibCheck or esModuleInterop", async () => {
-    // The schemas need zod's declarations, which require esModuleInterop.
+    // Omits the entry with the schemas: it refers to zod's declarations, which require esModuleInterop.
     const plain = modules.filter((path) => path !== "pulumi-apichat/schema");
     expect(await typeProblems("5.9", OF_OLDER_TEMPLATES, useAll(plain))).toBe("");
   });
@@ -86,7 +86,7 @@ describe("each public import of the packed tarball", () => {
 const useAll = (names: readonly string[]): string =>
   names.map((path, index) => `import * as m${index} from "${path}"; console.log(m${index});\n`).join("");
 
-test("without a registry, npx runs the tarball's emulator, which serves its page until Ctrl-C", async () => {
+test("npx runs the tarball's emulator without a registry; it serves its page until Ctrl-C", async () => {
   // Nothing listens at this registry's address.
   const start = commandsIn(project, { ...process.env, npm_config_registry: "http://127.0.0.1:9" });
   const apichat = (...words: string[]) => start("npx", "--package", "pulumi-apichat", "apichat", ...words);
@@ -107,7 +107,7 @@ test("without a registry, npx runs the tarball's emulator, which serves its page
 
 test("the packed tarball contains a folder with the resource plugin, which starts without the package", async () => {
   const folder = join(project, "node_modules", packageJson.name);
-  // The plugin needs neither the package nor the package's dependencies.
+  // Copied elsewhere, because the plugin must start without the package and the package's dependencies.
   const alone = join(packed.folder, "plugin");
   await cp(join(folder, "plugin"), alone, { recursive: true });
   expect((await readdir(alone)).toSorted()).toEqual([
@@ -178,7 +178,7 @@ describe("The packed tarball without Pulumi's SDK", () => {
   test.each([
     ["import", 'import("pulumi-apichat")'],
     ["require", '(async () => require("pulumi-apichat"))()'],
-  ])("after %s of the main entry, reports in one line what to install", async (_, load) => {
+  ])("on %s of the main entry, reports in one line what to install", async (_, load) => {
     const { stdout } = await run("-e", `${load}.catch(({ code, message }) => console.log(code, message))`);
     expect(stdout).toBe(`invalid_config ${WITHOUT_SDK}`);
   });
@@ -235,7 +235,7 @@ async function evaluate(
   return { stdout, stderr };
 }
 
-/** The files that Node loads for a module. */
+/** Returns the files that Node loads if a program imports or requires this module. */
 async function loadedFiles(path: string, way: string): Promise<string[]> {
   const code = `
     const files = [];

@@ -24,7 +24,7 @@ const has = (command: string): boolean => findExecutable(command, pathFolders())
 it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and keeps deliveries on its volume", async ({
   skip,
 }) => {
-  skip(!has("buildah") || !has("podman"), "the image is tested where buildah and podman are installed");
+  skip(!has("buildah") || !has("podman"), "buildah or podman is not installed");
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-image-"));
   const store = ["--root", join(folder, "root"), "--runroot", join(folder, "run"), "--storage-driver", "vfs"];
   const $ = execa({ all: true });
@@ -56,7 +56,7 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
   const config = join(folder, "responder.json");
   const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
   await writeFile(config, JSON.stringify({ port, dataDir: "/var/lib/apichat", workspaces }));
-  /** Without runc, control groups are disabled: the test does not need them, and not every kernel allows them. */
+  /** Disables control groups if there is no runc: the test does not need them, and not every kernel allows them. */
   const groups = has("runc") ? ["--runtime", "runc"] : ["--cgroups", "disabled"];
   const limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"];
   const isolation = ["--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL", ...groups, ...limits];
@@ -96,7 +96,7 @@ it("the image runs unprivileged on a read-only file system, obeys SIGTERM, and k
 });
 
 /**
- * A build context for two images that replace the public ones, which cannot be pulled without a registry. One
+ * Makes a build context for two base images. They replace the public ones, which only a registry has. One
  * contains this machine's own Node and its libraries; the other also contains npm and a shell.
  */
 async function makeBases(folder: string): Promise<string> {

@@ -27,7 +27,7 @@ import { openTerminal, requireFree, withoutQuestions } from "../support/terminal
 const { version } = packageJson;
 const QUIET = ["--yes", "--skip-preview"];
 
-/** Prints the wheel's fields that PyPI shows. */
+/** A Python program that prints those fields of the wheel that PyPI shows. */
 const METADATA = `
 import importlib.metadata
 shown = importlib.metadata.metadata("pulumi-apichat")
@@ -89,7 +89,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const bin = await linkPulumi(backend);
       for (const tool of SHELL_TOOLS)
         await symlink(findExecutable(tool, pathFolders()) ?? "", join(bin, tool));
-      // Links sys.executable, because the command itself may be a script that searches for a Python.
+      // Links the interpreter's own file: `python3` on PATH may be a script that searches for a Python.
       const { stdout } = await execa(python?.command ?? "", ["-c", "import sys; print(sys.executable)"]);
       await symlink(stdout, join(bin, "python3"));
       const wheels = await mkdtemp(join(folder, "wheels-"));
@@ -120,7 +120,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
     },
   );
 
-  test("can come from a mirror, with a checksum; the page explains each download error", async () => {
+  test("can be downloaded from a mirror with a checksum; the page explains each download error", async () => {
     const backend = await createBackend();
     const [, override = ""] = /PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES='(.*)'/.exec(page.text) ?? [];
     const mirrored = override.replace("https://downloads.example/apichat", server.url);
@@ -197,7 +197,7 @@ describe.runIf(process.platform === "linux")("the plugin that the engine downloa
       const code = await (await fetch(`${origin}/_emulator/app.js`)).text();
       expect(code).toContain("Choose a conversation");
 
-      // Without the wheel, a link to the plugin's own apichat command is enough.
+      // Users without the wheel can link the plugin's own apichat command.
       const own = join(folder, "home/plugins", `resource-apichat-v${version}`, "apichat");
       await symlink(own, join(folder, "link"));
       expect((await execa(join(folder, "link"), ["--version"])).stdout).toBe(version);

@@ -1,8 +1,8 @@
 /**
- * `npm run test:portable`: tests the npm package as its users have it, on Linux, macOS and Windows. Installs
+ * `npm run test:portable`: tests the npm package as users install it, on Linux, macOS and Windows. Installs
  * the tarball into a new folder, and runs the emulator, the responder, the clients, the command line, and a
  * program for each provider (with the `pulumi` on PATH). Uses only Node's own modules, and no shell. Packs a
- * tarball unless TARBALL_FOLDER contains one; if it does, the clone needs no set-up.
+ * tarball unless TARBALL_FOLDER has one: with a tarball, this runs even in a clone without set-up.
  */
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -25,7 +25,7 @@ const repository = resolve(import.meta.dirname, "../..");
 const PROGRAM = "node_modules/pulumi-apichat/dist/provider/cli/main.js";
 const KEY = "a-key-that-nobody-guesses";
 
-// With a space, as in user names on Windows.
+// The path contains a space, as paths on Windows do if the user's name contains one.
 const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat portable-")));
 const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));
 const env: NodeJS.ProcessEnv = {
@@ -102,7 +102,7 @@ async function main(): Promise<void> {
     await pulumi(program, "destroy", "--yes", "--skip-preview");
     assert.equal(await client.getWebhook(), undefined);
   }
-  // On Windows a signal would end the process at once.
+  // Not on Windows, where a signal would end the process at once, without a clean exit.
   if (isWindows) return;
   responder.child.kill("SIGTERM");
   assert.deepEqual(await once(responder.child, "exit"), [0, null], "the responder after SIGTERM");
@@ -140,8 +140,8 @@ async function findTarball(where: string): Promise<string> {
 }
 
 /**
- * Runs npm's own script, because only a shell can run `npm` on Windows. npm passes the path of its script to
- * this program.
+ * Runs npm by the path of its script, because on Windows only a shell can run `npm`. The script's path is in a
+ * variable that npm sets for this program.
  */
 function npm(cwd: string, ...args: string[]): Promise<string> {
   const { npm_execpath: program } = process.env;
@@ -183,8 +183,8 @@ async function listen(...args: string[]): Promise<{ child: ChildProcess; line: s
 }
 
 /**
- * Starts a command in its own process group, so that all its processes can be ended together. On Windows, a
- * group would open a console, and it is not needed, because taskkill finds the processes.
+ * Starts a command in its own process group, so that all its processes can be ended together. Not on Windows: a
+ * group would open a console there, and is not needed, because taskkill finds the processes.
  */
 function start(command: string, args: string[], cwd: string) {
   const child = spawn(command, args, { cwd, env, detached: !isWindows, windowsHide: true });

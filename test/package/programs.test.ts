@@ -8,8 +8,8 @@ import { openScene, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 /**
- * A program as a user would set it up, installed with pnpm. `test:portable`, which the workflow of that name runs,
- * tests programs that are installed with npm.
+ * A program as a user would write it. This test installs its packages with pnpm. Programs whose packages are
+ * installed with npm are tested by `npm run test:portable`.
  */
 const PROGRAM = {
   "package.json": "{}",
@@ -48,7 +48,7 @@ test("up, refresh and destroy work in a program with the packed tarball, install
     APICHAT_API_KEY: API_KEY,
     WEBHOOK_URL: webhookUrl,
     VERIFICATION_KEY,
-    // Types are checked here, as they are for users.
+    // Unlike most tests, this one lets Pulumi check the program's types, as it does for users.
     PULUMI_NODEJS_TRANSPILE_ONLY: "",
   });
   await folder.run("stack", "init", "dev");
@@ -61,7 +61,7 @@ test("up, refresh and destroy work in a program with the packed tarball, install
   expect(output).toMatch(/^ +status *: "verified"$/m);
   expect(output).toContain(`: "${workspace.botUrl}"`);
 
-  // refresh and destroy do not run the program, but they load the package from the program's folder.
+  // refresh and destroy do not run the program, but the dynamic provider loads the package from its folder.
   workspace.change({ webhook_url: `${scene.endpoint.url}/other` });
   expect(await folder.run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");
   workspace.change({ webhook_url: webhookUrl });

@@ -1,8 +1,8 @@
 /**
- * Writes declarations that do not refer to zod's. Those compile only with esModuleInterop or skipLibCheck, and
- * many Pulumi programs set neither. Types that zod infers are written out, with the comments on the schemas'
- * keys, which the compiler drops. Only `pulumi-apichat/schema` exports zod schemas: `dist/schema` contains
- * them, and also a version without them, in `types/`, for the rest of the package.
+ * Writes declarations that do not refer to zod's, because zod's compile only with esModuleInterop or skipLibCheck,
+ * and many Pulumi programs set neither. Types that zod infers are written out, with the comments on the schemas'
+ * keys: the compiler would drop these. Only `pulumi-apichat/schema` exports zod schemas, from `dist/schema`.
+ * The rest of the package uses `dist/schema/types`, which has the same declarations without zod schemas.
  */
 import { join, sep } from "node:path";
 import ts from "typescript";
@@ -29,7 +29,7 @@ export function writePlainTypes(checker: ts.TypeChecker, outFolder: string): ts.
   };
 }
 
-/** Returns the text of a declaration file without types that zod infers; `keepsSchemas` keeps zod's schemas. */
+/** Writes out the types that zod infers in a declaration file, and drops zod's schemas unless `keepsSchemas`. */
 function toPlain(
   text: string,
   source: ts.SourceFile,
@@ -98,7 +98,7 @@ function commentOf(node: ts.Node): string {
   return doc === undefined ? "" : `${doc.getText().replaceAll(/\n\s+/g, "\n ")}\n`;
 }
 
-/** The doc comment of an option that the emulator's table of open points describes. */
+/** Returns an option's doc comment, made from the emulator's table of open points; empty for other properties. */
 function pointOf({ name, declarations }: ts.Symbol): string {
   const isPoint = declarations?.some((one) => one.getSourceFile().fileName.endsWith("/open-points.ts"));
   const [, point] = listOpenPoints().find(([path]) => path.split(".").at(-1) === name) ?? [];

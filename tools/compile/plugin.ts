@@ -4,19 +4,19 @@ import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { clone } from "../lib/clone.ts";
 import { writePapers } from "./bundled.ts";
 
-/** The file in a plugin's folder that the engine starts; on Windows, its name ends with ".cmd". */
+/** The file in a plugin's folder that the engine starts. On Windows, the engine appends ".cmd" to this name. */
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The file in a plugin's folder that `pulumi install` and `pulumi package add` start, because in these
- * commands engine 3.259 leaves the plugin's name empty.
+ * The file that `pulumi install` and `pulumi package add` start instead, because in these commands
+ * engine 3.259 looks for a plugin with an empty name.
  */
 const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
   bundle: true,
-  // Names are not minified, because errors are identified by their names. (With minified names, keepNames
-  // would be needed, which adds a call for each function at start-up.)
+  // Names are not minified, because the code identifies errors by their class names. (esbuild's keepNames
+  // would preserve those, but adds a call for each function at start-up.)
   minifySyntax: true,
   minifyWhitespace: true,
   // CommonJS, because every Node can run it from a file without an extension.
@@ -41,10 +41,10 @@ Object.assign(Dispatcher.prototype, api);
 export { Agent, Client, EnvHttpProxyAgent, errors };
 `;
 
-/** The thread's file name without the extension. The program looks for this file in the program's own folder. */
+/** The file name, without extension, of the worker thread that a program starts. It must be beside the program. */
 export const THREAD = "spool-worker";
 
-/** Replaces undici with these parts. The build fails if the code imports any other part. */
+/** Replaces undici with the parts in `UNDICI`. The build fails if the code imports any other part. */
 const lightUndici: Plugin = {
   name: "light-undici",
   setup: (bundler) => {
@@ -54,7 +54,7 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Bundles a program in a checkout's `dist/` into one file, and the thread that the program starts into another. */
+/** Bundles a program in a checkout's `dist/` into one file, and its worker thread into another. */
 async function bundleProgram(
   source: string,
   program: string,

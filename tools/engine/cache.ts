@@ -16,7 +16,7 @@ export function cacheFolder(): string {
   return join(isAbsolute(given) ? given : join(homedir(), ".cache"), "pulumi-apichat");
 }
 
-/** Returns the folder for what is made from these files: `<name>/<hash of their contents>` in the tools' cache. */
+/** Returns the cache folder for the result of building these files: `<name>/<hash of the files' contents>`. */
 export async function cacheEntry(name: string, files: readonly URL[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
@@ -26,7 +26,7 @@ export async function cacheEntry(name: string, files: readonly URL[]): Promise<s
 /**
  * Creates a cache entry if it is missing. `make` works in a folder beside the entry, with an empty `bin` and
  * `tmp`. If `make` succeeds, `tmp` is removed and the folder becomes the entry; if it fails, the folder is
- * removed. Other processes wait meanwhile.
+ * removed. Other processes that need the entry wait.
  */
 export async function fillEntry(
   entry: string,

@@ -51,7 +51,7 @@ export async function inspectEngine(
   const version = /^v?(\d+\.\d+\.\d+\S*)$/m.exec(output)?.[1];
   if (!version) throw new Error(`${command} version printed ${JSON.stringify(output.slice(0, 200))}`);
   if (compareVersions(version, MIN_PULUMI) < 0 || compareVersions(version, "4.0.0") >= 0) {
-    throw new Error(`${command} is ${version}; ${MIN_PULUMI} or newer, below 4, is needed`);
+    throw new Error(`${command} is ${version}; at least ${MIN_PULUMI} and below 4.0.0 is needed`);
   }
   return { command, directory, version, source };
 }

@@ -28,7 +28,7 @@ export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.Proce
     PULUMI_HOME: run.home,
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-    // Without this, the engine would warn about its own hosts, because their folder is on PATH.
+    // Else the engine warns about its own hosts, because their folder is on PATH.
     ...(bundled && { PULUMI_IGNORE_AMBIENT_PLUGINS: "true" }),
   };
 }

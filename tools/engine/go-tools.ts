@@ -10,7 +10,7 @@ import { findExecutable, pathFolders } from "./engine.ts";
 
 /** A program that is built from a Go module. */
 export interface GoTool {
-  /** The folder with its go.mod and go.sum, and its sources if they are ours. Ends with `/`. */
+  /** The folder with the module's go.mod and go.sum, and with the sources if they are ours. Ends with `/`. */
   module: URL;
   /** The import path of the program; `.` for the sources in the folder. */
   package: string;
@@ -69,8 +69,8 @@ export async function buildGoTools(
 }
 
 /**
- * Returns the `bin` folder of the cache entry `name` with these tools. Builds them if they are missing, with
- * progress on stderr: `title` says what is done and how long that takes.
+ * Returns the `bin` folder of the cache entry `name` with these tools. Builds them if they are missing, and
+ * shows `title` (the work and its usual duration) and the progress on stderr.
  */
 export async function resolveGoTools(
   { name, title, tools }: { name: string; title: string; tools: readonly GoTool[] },

@@ -15,7 +15,7 @@ type Host = [title: string, folder: string, source: string, version: string, scr
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
 const [yaml, java] = ["pulumi-yaml", "pulumi-java"].map((name) => `${GITHUB}/${name}`);
 
-/** The hosts of the languages other than Node.js, each built separately, because most users of a clone need none. */
+/** The hosts of the languages other than Node.js. Each is built only when needed: most users of a clone need none. */
 const hosts = {
   yaml: ["YAML", "yaml-host", `${yaml}/cmd/pulumi-language-yaml`, `${yaml}/pkg/version.Version=v1.38.1`],
   // Built from the Node.js host's go.mod, because both hosts have the same dependencies.
@@ -28,7 +28,7 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** Whether the language's host is beside `pulumi`, so that this engine runs programs in the language. */
+/** Whether the language's host is beside `pulumi`, where the engine needs it to run programs in the language. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;
 

@@ -10,7 +10,7 @@ import { buildGoTools, MIN_GO, sourcesOf, type GoTool, type WorkOptions } from "
 
 const SDK = "github.com/pulumi/pulumi/sdk/v3";
 
-/** Each tool has its own go.mod, because the tools need different versions of one dependency. */
+/** Each tool has its own go.mod, because the two need different versions of the same dependency. */
 const engineTools: readonly GoTool[] = [
   {
     module: new URL("cli/", import.meta.url),
@@ -64,7 +64,7 @@ export async function resolveEngine(signal: AbortSignal = new AbortController().
 }
 
 /**
- * Puts `pulumi` and its hosts into `<folder>/bin` in the first way that works. Temporary files go to
+ * Tries the ways to get `pulumi` and its hosts into `<folder>/bin` until one works. Temporary files go to
  * `<folder>/tmp`.
  */
 async function makeEngine(folder: string, first: string, signal: AbortSignal): Promise<void> {

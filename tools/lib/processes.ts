@@ -7,8 +7,8 @@ export interface ProcessInfo {
 }
 
 /**
- * Finds the processes with this text, such as a run's own folder, on their command line or in their environment. So it
- * finds everything that a command started, including processes in their own groups and those whose parent has ended.
+ * Finds the processes whose command line or environment contains this text, such as the path of a run's own folder.
+ * So it finds everything that the run started, including processes in their own groups or whose parent has ended.
  * Without a /proc, it finds nothing; processes that an engine left behind then end by themselves after some minutes.
  */
 export async function processesNaming(text: string): Promise<ProcessInfo[]> {
@@ -22,7 +22,7 @@ export async function processesNaming(text: string): Promise<ProcessInfo[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Kills these processes until none are left: a killed engine may leave behind hosts that it had just started. */
+/** Kills these processes, and searches again until none are left: an engine may have started more meanwhile. */
 export async function endProcessesNaming(text: string): Promise<void> {
   for (;;) {
     const alive = await processesNaming(text);
@@ -33,8 +33,8 @@ export async function endProcessesNaming(text: string): Promise<void> {
 }
 
 /**
- * Sends a signal to a process, or to a process group if the number is negative. Returns false if it has
- * ended. Signal 0 only tests whether it has ended.
+ * Sends a signal to a process, or to a process group if `pid` is negative. Returns false if the process or
+ * group has ended. Signal 0 only tests for this.
  */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
@@ -45,7 +45,7 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Returns nothing if the process has ended or belongs to another user. */
+/** Returns the words of a file in /proc; an empty list if the process has ended or belongs to another user. */
 async function readWords(pid: number, file: string): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
   return text.split("\0").filter((word) => word !== "");

@@ -7,7 +7,7 @@ const LOG_EVERY_MS = 15_000;
 /**
  * Shows the progress of long work: `title` at once; after two seconds, a line with the elapsed time; at the end,
  * the duration. On a terminal, the line is rewritten in place; elsewhere, a new one is printed every 15 seconds.
- * If `title` is empty, only the line is shown. The set-up imports this, so it must run on Node 20 without packages.
+ * If `title` is empty, shows only the line. The set-up imports this file, so it must run on Node 20 without packages.
  *
  * @template T
  * @param {string} title the work and its usual duration

@@ -15,10 +15,10 @@ export interface Python {
   version: string;
 }
 
-/** `python3` is often the system's old version, even if a newer one is installed. */
+/** The commands to try, not only `python3`: it is often an old version even if a newer one is installed. */
 const commands = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
 
-/** Imports `ensurepip` too, which Debian lacks without the package python3-venv. */
+/** Prints the version. Also imports `ensurepip`, because Debian lacks it without the package python3-venv. */
 const script = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
 
 /** Returns the first Python on PATH that is new enough and has venv and pip; undefined if there is none. */

@@ -38,7 +38,7 @@ export function abortOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** Runs a tool's work and sets the exit code: the result of `work`, or 0 without a result; `failed` if it throws. */
+/** Runs a tool's work and sets the exit code: what `work` returns, 0 if that is nothing, `failed` if it throws. */
 export async function runTool(work: () => Promise<number | void>, failed = 1): Promise<void> {
   try {
     process.exitCode = (await work()) ?? 0;
@@ -52,7 +52,7 @@ interface RunOptions {
   cwd?: string;
   /** The whole environment; default: this process's. */
   env?: NodeJS.ProcessEnv;
-  /** Ends the command and everything that it has started, before the promise rejects with the signal's reason. */
+  /** On abort, the command and everything that it has started are ended; then the promise rejects with the reason. */
   signal?: AbortSignal;
   /** How long the command may take to end after SIGTERM. */
   graceMs?: number;

@@ -1,4 +1,4 @@
-/** Preloaded into a responder. At exit, writes the longest time that its event loop was blocked, in ms. */
+/** Preloaded into a responder. At the responder's exit, writes for how many ms its event loop was blocked at most. */
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import process from "node:process";

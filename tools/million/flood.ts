@@ -17,7 +17,7 @@ const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.
 const BLOCKS = new URL("blocks.ts", import.meta.url);
 
 const CONNECTIONS = 50;
-/** Each connection uses this many conversations in turn, and waits for each response. */
+/** Each connection sends to this many conversations in turn, and waits for a response before it sends again. */
 const CONVERSATIONS = 100;
 const MESSAGE = {
   sender_id: "7",
@@ -33,7 +33,7 @@ export interface FloodOptions {
   signal: AbortSignal;
   /** Kills and restarts the responder at this interval, and sends unanswered requests again. */
   killEveryMs?: number;
-  /** The number of other workspaces. Default 0. */
+  /** The number of workspaces in addition to the one that receives the deliveries. Default 0. */
   others?: number;
   /** Reloads the configuration at this interval. */
   reloadEveryMs?: number;
@@ -100,7 +100,7 @@ export async function flood(count: number, options: FloodOptions) {
   const memoryMib = await peakOf(responder.instance.pid);
   await responder.end();
   return {
-    /** Deliveries per second until the last one was accepted; in `through`, until the last one was forwarded. */
+    /** Rates per second: until the last delivery was accepted; for `through`, until the last one was forwarded. */
     accepted: (count * 1000) / tookMs,
     forwarded: (arrived * 1000) / tookMs,
     through: (count * 1000) / throughMs,

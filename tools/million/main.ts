@@ -1,6 +1,6 @@
 /**
- * `npm run suite million`: accepts and forwards a million deliveries, or as many as its argument says. A second
- * argument is the interval, in seconds, at which the responder is killed. Exit code 1 if a limit is exceeded.
+ * `npm run suite million`: a responder accepts and forwards deliveries, a million or as many as the first argument
+ * says. A second argument is the interval, in seconds, at which it is killed. Exit code 1 if a limit is exceeded.
  */
 import process from "node:process";
 import { abortOnSignals, runTool } from "../lib/run.ts";

@@ -24,8 +24,8 @@ import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 const EXECUTABLE = "pulumi-resource-apichat";
 
 /**
- * The archive's programs: the plugin, and the command line, which may be started through a link. `folder` is
- * a shell expression that expands to the program's folder.
+ * The archive's programs: the plugin and the command line. `folder` is a shell expression for the program's
+ * folder; the command line's follows links, because a link may start it.
  */
 const PROGRAMS = [
   { name: EXECUTABLE, script: "launch.js", folder: "${0%/*}" },
@@ -41,8 +41,8 @@ interface ArchiveOptions {
 
 /**
  * Writes the archive of the plugin for a platform: the npm package's `plugin/`, the command line, and Node's
- * binary, unchanged because its signature on macOS and Windows must stay valid. Returns its path. Throws if
- * npm's package of Node differs from the pinned one.
+ * unchanged binary (a change would invalidate its signature on macOS and Windows). Returns the archive's path.
+ * Throws if npm's package of Node differs from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
@@ -83,7 +83,7 @@ async function addPlugin(content: string, plugin: string): Promise<void> {
     await copyFile(join(plugin, name), join(content, name));
 }
 
-/** Adds the command line, its emulator's page, the programs that `init` writes, and the schemas, for reading. */
+/** Adds the command line, the emulator's page, the programs that `init` writes, and the schemas for users to read. */
 async function addCommandLine(content: string, source: string): Promise<void> {
   await bundleCommandLine(source, join(content, "cli"));
   await cp(join(source, "dist/provider/emulator/page"), join(content, "page"), { recursive: true });

@@ -27,7 +27,7 @@ interface Options {
 
 const command = new Command("npm run release:dry --")
   .description(
-    "Builds everything in a release, from the last commit: npm package, " +
+    "Builds everything in a release, from the last commit: the npm package, " +
       "archives of the plugin with Node, SDKs, bills of materials, release notes, SHA256SUMS. " +
       "Two runs write the same bytes. Takes ten minutes the first time, then two.",
   )
@@ -47,13 +47,13 @@ await runTool(async () => {
   await run("git", ["clone", "--quiet", "--depth", "1", `file://${clone}`, source], { signal });
   if (tag !== undefined) checkTag(tag, await versionOf(source), repository);
   for (const name of previous) await rm(join(folder, name));
-  // Marks the folder as ours, so that an interrupted run does not block the next one.
+  // Marks the folder as a release, so that the next run accepts it even if this one is interrupted.
   await writeFile(join(folder, SUMS), "");
   const node = (title: string, ...args: string[]): Promise<string> =>
     withProgress(title, (update) =>
       run(process.execPath, args, { cwd: source, signal, onLine: (line) => update(line.slice(0, 70)) }),
     );
-  if (repository === undefined) console.error("No --repository: the packages will not name one.");
+  if (repository === undefined) console.error("No --repository: packages will not contain a repository URL.");
   else await stamp(source, repository);
   await node("Installing and compiling: one to four minutes", "tools/setup.mjs");
   if (repository !== undefined) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { billOf, componentOf, componentsIn, type NpmPackage } from "../compile/bundled.ts";
 import { versionOf } from "./archives.ts";
 
-/** The npm package's folders that contain bundles, and a bill of materials for them. */
+/** The npm package's folders that contain bundles. Each also contains a bill of materials for its bundles. */
 const BUNDLES = ["plugin", "dist/provider/emulator/page"];
 
 /**

@@ -8,12 +8,12 @@ export interface NodePackage {
   integrity: string;
 }
 
-/** When this version changes, also change `integrity` below. */
+/** When this version changes, also change the `integrity` of each package that uses it. */
 const { node } = packageJson.devDependencies;
 
 /**
- * The archives' platforms, by the engine's names for them, and the npm package of Node for each. If a platform has
- * no package of the project's Node version, this is the newest package of a supported release line.
+ * The archives' platforms, keyed by the engine's names for them, and each one's npm package of Node. If npm has no
+ * package of the project's Node version for a platform, this is the newest one of a supported release line.
  */
 export const PLATFORMS = {
   "linux-amd64": {

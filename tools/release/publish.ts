@@ -1,7 +1,7 @@
 /**
  * `node tools/release/publish.ts PLACE FOLDER`: publishes the output of `npm run release:dry` to one place.
- * release.yaml has a job for each place; a failed job can be run again. This program imports no packages,
- * because it has permission to publish.
+ * release.yaml has a job for each place; a failed job can be run again. This program imports no packages: a
+ * malicious one could use the permission to publish.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempDisposableSync, readdirSync } from "node:fs";
@@ -54,7 +54,7 @@ function github(folder: string): void {
   run("gh", ["release", "create", tag, "--verify-tag", ...notes, ...kind, ...files]);
 }
 
-/** Commits the module's folder onto the released commit, and tags the result, because Go reads modules from tags. */
+/** Commits the Go module's folder on top of the released commit, and pushes a tag of the result, which Go reads. */
 function go(folder: string): void {
   using scratch = mkdtempDisposableSync(join(tmpdir(), "apichat-go-"));
   const archive = join(folder, `apichat-go-${tag}.tar.gz`);
@@ -64,7 +64,7 @@ function go(folder: string): void {
   const module = join(scratch.path, "tree", path);
   mkdirSync(module, { recursive: true });
   run("tar", ["-xzf", archive, "-C", module]);
-  // Each run creates the same commit, without changing the clone.
+  // With the released commit's author and date, so every run creates the same commit. The clone does not change.
   const [name = "", email = "", date = ""] = run("git", ["log", "-1", "--format=%an%n%ae%n%aI"]).split("\n");
   const env = { GIT_INDEX_FILE: join(scratch.path, "index"), GIT_WORK_TREE: join(scratch.path, "tree") };
   for (const role of ["AUTHOR", "COMMITTER"])

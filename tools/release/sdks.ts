@@ -10,7 +10,7 @@ import type { SdkLanguage } from "../sdk/generate.ts";
 import { packFolder, versionOf } from "./archives.ts";
 import { urlOf, type Repository } from "./stamp.ts";
 
-/** The build time to record in packages for other languages: 1980, the earliest year that a zip file supports. */
+/** The build time recorded in packages, so that builds are reproducible. Zip files support none before 1980. */
 const BUILT_AT = new Date("1980-01-02T00:00:00Z");
 
 interface Packing {
@@ -60,7 +60,7 @@ export async function packPython({ sdk, folder, signal }: Omit<Packing, "version
   for (const name of await readdir(dist)) {
     if (!name.endsWith(".tar.gz")) await copyFile(join(dist, name), join(folder, name));
     else {
-      // An sdist is packed again, because setuptools writes the time of this build into it.
+      // Packs the sdist again, reproducibly, because setuptools writes the current time into it.
       await mkdir(content);
       await extract({ file: join(dist, name), cwd: content });
       await packFolder(content, join(folder, name));

@@ -15,7 +15,7 @@ export function parseRepository(text: string): Repository {
   );
 }
 
-/** Throws unless the tag matches the version and the release names its repository. */
+/** Throws unless the tag matches the version and a repository is given. */
 export function checkTag(tag: string, version: string, repository: Repository | undefined): void {
   if (tag !== `v${version}`)
     throw new Error(
@@ -26,7 +26,7 @@ export function checkTag(tag: string, version: string, repository: Repository | 
     throw new Error("--tag: a release must name its repository; also pass --repository OWNER/NAME");
 }
 
-/** The address at which the engine finds a release's archives: it asks GitHub for the version's release. */
+/** Returns the plugin's download URL. Because of its scheme, the engine asks GitHub for the release of the version. */
 const downloadUrlOf = (repository: Repository): string => `github://api.github.com/${repository}`;
 
 export const urlOf = (repository: Repository): string => `https://github.com/${repository}`;

@@ -53,7 +53,7 @@ export function commentOf(node: ts.Node): string {
   return ts.getTextOfJSDocComment(doc?.comment) ?? "";
 }
 
-/** Returns the code of the doc comment's example without the fence, or an empty string. */
+/** Returns the code in the `@example` of a doc comment, without the fence; an empty string if there is none. */
 export function exampleOf(node: ts.Node): string {
   const tag = ts.getJSDocTags(node).find((one) => one.tagName.text === "example");
   return /```ts\n(.*)```/s.exec(ts.getTextOfJSDocComment(tag?.comment) ?? "")?.[1] ?? "";

@@ -24,11 +24,11 @@ export function generateImageLock(): Record<string, string> {
   const own = { ...find(""), version, resolved: tarball, name: undefined, devDependencies: undefined };
   const locked: Record<string, unknown> = { "": { dependencies }, [`node_modules/${name}`]: own };
   const needed = [metrics, ...Object.keys(own.dependencies ?? {})];
-  // The list grows while it is iterated.
+  // This loop appends the dependencies that it finds to the list.
   for (const one of needed) {
     const path = `node_modules/${one}`;
     const found = find(path);
-    // A package that is a development dependency here may be a dependency of the image.
+    // Drops npm's marks: a development dependency of this project may be a dependency of the image.
     locked[path] = { ...found, dev: undefined, devOptional: undefined, optional: undefined, peer: undefined };
     needed.push(...Object.keys(found.dependencies ?? {}).filter((next) => !needed.includes(next)));
   }

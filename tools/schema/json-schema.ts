@@ -19,7 +19,7 @@ export const schemaFiles: readonly SchemaFile[] = [
   { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
 ];
 
-/** Avoids nodenext, which would make the names of definitions long. */
+/** Not with module nodenext, which would make the names of the schemas' definitions long. */
 const compilerOptions = {
   strict: true,
   target: "es2023",

@@ -18,8 +18,8 @@ interface Document extends JsonObject {
 }
 
 /**
- * Generates schema/openapi.json (OpenAPI 3.1) from openapi.yaml and the generated JSON Schemas, a map keyed
- * by file name.
+ * Generates schema/openapi.json (OpenAPI 3.1) from openapi.yaml and the generated JSON Schemas. `jsonSchemas`
+ * is keyed by file name.
  */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
   const source = parse(readFileSync(inClone("schema/openapi.yaml"), "utf8")) as Document;
@@ -34,7 +34,7 @@ export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): strin
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** Expands the short forms of openapi.yaml. If `write` is given, it expands the string values of `node`. */
+/** Expands the short forms in a part of openapi.yaml. `write`, if given, expands the strings directly in `node`. */
 function expand(node: unknown, write?: (text: string) => JsonObject): unknown {
   if (Array.isArray(node)) return node.map((one) => expand(one));
   if (typeof node !== "object" || node === null) return node;
@@ -56,7 +56,7 @@ function sampleOf(name: string): JsonObject {
   return { summary: name, value: samples[name as keyof typeof samples] };
 }
 
-/** Describes a rejection. The specification defines no statuses for errors, and each description says so. */
+/** Describes a rejection. Each description says that the specification does not define how errors look. */
 function refusalFor(reason: string): JsonObject {
   return {
     description: `${reason} The emulator's reading; the specification shows no errors (section 7).`,
@@ -96,7 +96,7 @@ function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string
 function convertKeyword(keyword: string, value: unknown): unknown {
   if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
   if (keyword !== "items" || !Array.isArray(value)) return value;
-  // If minItems and maxItems require exactly one entry, `items` can also be the entry's schema, without the list.
+  // A list with exactly one entry (minItems and maxItems are 1): `items` can be the schema of the entry itself.
   if (value.length !== 1) throw new Error("only lists of one entry are supported");
   return value[0];
 }

@@ -35,7 +35,7 @@ interface Context {
   /** Collects the types that the properties refer to. */
   types: Record<string, Spec>;
   secrets: readonly string[];
-  /** Whether the properties are outputs, which have a plain type where inputs accept an enum. */
+  /** Whether the properties are outputs: where inputs accept an enum or a string, outputs are strings. */
   isOutput?: boolean;
 }
 
@@ -50,8 +50,8 @@ const reword = (text: string): string =>
   }, text);
 
 /**
- * Rewords a doc comment, joins the lines of each paragraph, and says where the sections of the specification
- * are listed, because the help of an SDK contains no other text.
+ * Rewords a doc comment and joins the lines of each paragraph. After each section number, adds where the sections
+ * of the specification are listed: a reader of an SDK's help sees only this comment.
  */
 const describe = (comment: string): string =>
   reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
@@ -70,9 +70,9 @@ const declared = readDeclarations(
 
 /**
  * Generates provider/plugin/schema.json, the Pulumi package schema of the resource plugin, from
- * schema/pulumi.yaml and the TypeScript classes. It has no defaults: an SDK would send them as inputs, so
- * every state would contain them, and a stack of the dynamic provider would show changes. It has no
- * environment variables either: an SDK would put the API key into the state.
+ * schema/pulumi.yaml and the TypeScript classes. The schema has no defaults: an SDK would send them as inputs, so
+ * every state would contain them, and a stack that moves from the dynamic provider would show changes. It has no
+ * environment variables either: an SDK would put the API key, read from such a variable, into the state.
  */
 export function generatePulumiSchema(): string {
   const types: Record<string, Spec> = {};
@@ -97,7 +97,7 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  // If phrases are left, the comments have changed, so these phrases no longer apply.
+  // A phrase that no doc comment contains is outdated: a comment has changed.
   if (unusedWording.size > 0)
     throw new Error(`no doc comment contains these phrases of pulumi.yaml: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
@@ -205,7 +205,7 @@ function toNamedType(name: string, context: Context): Spec {
 function addObject(node: ts.Node, sourceName: string, { types, secrets }: Context): Spec {
   const name = source.types[sourceName];
   if (name === undefined) throw new Error(`${sourceName} has no name under types in pulumi.yaml`);
-  // A type literal is documented on its property.
+  // A type literal has no doc comment; the property that has this type has one.
   const commented = ts.isTypeLiteralNode(node) ? ts.findAncestor(node, ts.isPropertySignature) : node;
   types[name] = {
     description: describe(commentOf(commented ?? node)),
@@ -217,8 +217,8 @@ function addObject(node: ts.Node, sourceName: string, { types, secrets }: Contex
 const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
 
 /**
- * Formats the examples as one code block per language, in the markup from which each SDK takes its own
- * example. An SDK without an example gets no heading.
+ * Formats the examples as one code block per language, in Pulumi's markup: each generated SDK contains only the
+ * example in its language. An SDK for a language without an example does not contain the heading either.
  */
 function writeExamples(examples: Record<string, string>): string {
   const blocks = Object.entries(examples).map(

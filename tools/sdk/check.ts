@@ -25,7 +25,7 @@ export const checks: Record<SdkLanguage, Check> = {
       const packages = [join(sdkFolder, "python"), "mypy"];
       await makeEnvironment(python.command, folder.path, packages, options.signal);
       const mypy = join(folder.path, "bin/mypy");
-      // The examples are checked one by one, because each is a main program.
+      // One by one, because each example is a module `__main__`, and mypy rejects two modules of the same name.
       for (const file of globSync(inClone("examples/python/*/__main__.py")))
         await run(mypy, ["--strict", file], { ...options, cwd: folder.path });
     },

@@ -14,7 +14,7 @@ export const sdkFolder = inClone("sdk");
 
 const schemaFile = inClone("provider/plugin/schema.json");
 
-/** The languages, by the names that Pulumi gives them. */
+/** Pulumi's names for the languages. */
 export const sdkLanguages = ["python", "go", "nodejs", "java"] as const;
 
 export type SdkLanguage = (typeof sdkLanguages)[number];
@@ -58,8 +58,8 @@ export async function generateSdk(
 }
 
 /**
- * Whether the engine is Pulumi's own distribution, whose hosts can all generate SDKs. Beside an engine that
- * the tools built, even one on PATH, this host is missing or a link into the tools' cache.
+ * Whether the engine is Pulumi's own distribution, in which every host can generate SDKs. An engine that the tools
+ * built, even one on PATH, has no Python host beside it, or only a link into the tools' cache.
  */
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
@@ -67,7 +67,7 @@ function isDistribution({ directory, command }: Engine): boolean {
   return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
-/** Builds Pulumi's SDK generators, because the hosts that the tools build for these languages lack them. */
+/** Builds Pulumi's SDK generators. The hosts that the tools build contain none, except the one for Java. */
 async function resolveGenerator(signal: AbortSignal): Promise<string> {
   const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
   const title = "Building the generator of SDKs with Go: a few seconds to 4 minutes, once per machine";
@@ -75,8 +75,8 @@ async function resolveGenerator(signal: AbortSignal): Promise<string> {
 }
 
 /**
- * Adds what the generator omits: the package's page, its licence, the fields that PyPI shows, and the
- * command `apichat`.
+ * Adds what the generator omits: the README.md that PyPI shows, the licence, the fields that PyPI shows, and
+ * the command `apichat`.
  */
 async function completePython(folder: string): Promise<void> {
   await copyFile(join(folder, "pulumi_apichat/README.md"), join(folder, "README.md"));
@@ -92,7 +92,7 @@ async function completePython(folder: string): Promise<void> {
   await writeFile(path, text);
 }
 
-/** Since version 77.0.3, Setuptools accepts a licence name, and licence classifiers are deprecated. */
+/** Without a licence classifier: Setuptools 77.0.3 deprecates these, and accepts the licence's name instead. */
 const PYTHON_PROJECT = `
   authors = [{ name = "the pulumi-apichat authors" }]
   classifiers = [
@@ -106,13 +106,13 @@ const PYTHON_PROJECT = `
   scripts = { apichat = "pulumi_apichat_command:main" }
 `.slice(1);
 
-/** Setuptools finds packages by itself only if nothing else is listed. */
+/** Lists the package too, because Setuptools finds packages by itself only if the project lists no modules. */
 const PYTHON_MODULES = `
     packages = { find = { include = ["pulumi_apichat*"] } }
     py-modules = ["pulumi_apichat_command"]
 `.slice(1);
 
-/** Adds the files that a build with Gradle would add, because the SDK does not start without its version.txt. */
+/** Adds the files that only a build with Gradle would add. Without version.txt, the SDK does not start. */
 async function addJavaResources(folder: string, schema: string): Promise<void> {
   const content = JSON.parse(await readFile(schema, "utf8")) as Record<string, string>;
   const { name = "", version = "", pluginDownloadURL: server } = content;

@@ -41,6 +41,6 @@ process.exit();
 async function checkSdk(language: SdkLanguage, signal: AbortSignal): Promise<void> {
   const { title, run } = checks[language];
   await withProgress(title, (update) => run({ signal, onLine: (line) => update(line.slice(0, 70)) }));
-  // Tests that need a compiled SDK check for this file. Regenerating the SDK removes it.
+  // Tests that need a compiled SDK look for this file. Regenerating the SDK removes the file.
   await writeFile(join(sdkFolder, language, ".checked"), "");
 }

@@ -26,7 +26,7 @@ export async function findPythonSdk(): Promise<string | undefined> {
   return existsSync(folder) ? folder : undefined;
 }
 
-/** Creates the environment once per machine and schema. If Python is missing, prints that and creates nothing. */
+/** Creates the environment, once per machine and schema. Without a Python, only prints that there is none. */
 export async function preparePythonSdk(engine: Engine, signal: AbortSignal): Promise<void> {
   if (await findPythonSdk()) return;
   const python = await findPython(signal);

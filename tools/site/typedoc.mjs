@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { Converter, PageEvent, ReflectionKind, Renderer } from "typedoc";
 
-/** The groups of pages in the sidebar, by the start of a page's path. */
+/** The sidebar's groups of pages. A page belongs to the first group whose key its path contains. */
 const GROUPS = Object.entries({
   "docs/guide/": "Guide",
   "docs/operate/": "Operate",
@@ -47,7 +47,7 @@ function setNames({ project }) {
 }
 
 /**
- * Completes typedoc's links to the README's folder, because only a web server resolves a folder to its index.html.
+ * Appends index.html to typedoc's links to the site's root: pages opened from disk cannot link to a folder.
  *
  * @param {import("typedoc").PageEvent} page
  */

@@ -24,7 +24,7 @@ const command = new Command("npm start --").description(
 await runTool(async () => {
   command.parse();
   const closed = new AbortController();
-  // Stops if the program that reads stdout has ended.
+  // Stops if nothing reads stdout any more.
   process.stdout.on("error", (error) => closed.abort(error));
   const signal = AbortSignal.any([abortOnSignals(), closed.signal]);
   const engine = await resolveEngine(signal);

@@ -18,7 +18,7 @@ export type Name = (typeof NAMES)[number];
 
 const newSecret = (): string => randomBytes(32).toString("hex");
 
-/** Everything that a run needs, on this machine only. Everything is removed at the end. */
+/** Everything that a run needs. All of it is on this machine, and is removed at the end. */
 export type Stage = Awaited<ReturnType<typeof setStage>>;
 
 export async function setStage(engine: Engine) {
@@ -44,14 +44,14 @@ export async function setStage(engine: Engine) {
   for (const example of ["workspaces", "consumer"]) {
     await cp(inClone(`examples/${example}`), join(folder, example), {
       recursive: true,
-      // Omits a developer's packages and stack settings.
+      // Omits packages and stack settings of a developer who has used the example.
       filter: (source) => !/(?:^|\/)(?:node_modules|Pulumi\.[^/]+\.yaml)$/.test(source),
     });
   }
   await symlink(inClone("node_modules"), join(folder, "node_modules"));
   const listed = NAMES.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl }));
   await writeFile(join(folder, "workspaces/workspaces.yaml"), stringify({ webhookUrl, workspaces: listed }));
-  /** All environment variables of `pulumi`, which skips type checks, because `npm run check` does those. */
+  /** All environment variables of `pulumi`. It runs the programs without type checks: `npm run check` does those. */
   const environment: NodeJS.ProcessEnv = {
     ...engineEnvironment(engine, { backend, home, passphrase: "start" }),
     TMPDIR: temporary,

@@ -27,7 +27,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
   }
 }
 
-/** Sends a contact's message to bot_url; the service posts the flow's signed reply to the webhook. */
+/** Sends a contact's message to bot_url. The flow replies, and the service posts the signed reply to the webhook. */
 export async function exchangeMessages({ emulator, deliveries }: Stage): Promise<void> {
   printHeading(
     "A contact of acme writes: the chat posts to bot_url, and the webhook receives the flow's reply",
@@ -92,7 +92,7 @@ function confirm(claim: string, holds: boolean, output = ""): void {
   if (!holds) throw new CommandError(`Check failed: ${claim}`, output);
 }
 
-/** Returns what matches in a command's output. Stops the run if nothing does. */
+/** Returns the part of a command's output that matches. Stops the run if nothing matches. */
 function findIn(output: string, pattern: RegExp): string {
   const [found] = pattern.exec(output) ?? [];
   if (found === undefined) throw new CommandError(`Check failed: pulumi prints ${pattern}`, output);

@@ -7,7 +7,7 @@ import { run } from "../lib/run.ts";
 /** How long `pulumi` may take to end cleanly after Ctrl-C, in milliseconds. */
 const graceMs = 20_000;
 
-/** The output of `npm start`. Colours and progress lines only on a terminal; `NO_COLOR` is respected. */
+/** The output of `npm start`. It has colours only on a terminal, and none if `NO_COLOR` is set. */
 const stream = process.stdout;
 const print = (line: string): void => void stream.write(`${line}\n`);
 export const printHeading = (text: string): void => print(`\n${styleText("bold", text, { stream })}`);
@@ -30,7 +30,7 @@ export function createShell(root: string, env: NodeJS.ProcessEnv, signal: AbortS
       printCommand(`cd ${cwd === undefined ? target : relative(cwd, target)}`);
       cwd = target;
     },
-    /** Runs `pulumi` there and returns its output. `input` is what a person would type or paste at a prompt. */
+    /** Runs `pulumi` in that folder and returns its output. `input` is what a person would type at a prompt. */
     pulumi(line: string, input = ""): Promise<string> {
       printCommand(`pulumi ${line}`);
       const options = { env, signal, cwd, graceMs, input };

@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 const tooLarge = rejected(413, "body_too_large");
 const anyText = (text: string): ContractExpectation => delivered("text", { type: "text", text });
 
-/** Encodes texts as UTF-8, and joins them with bytes that no text can contain. */
+/** Joins texts, which are encoded as UTF-8, and lists of bytes, which need not be UTF-8. */
 const bytesOf = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...encoder.encode(part)] : part)));
 

@@ -38,7 +38,7 @@ const inJson = (changes: Parameters = {}): ContractRequest => ({
   body: jsonOf(changes),
   headers: [JSON_TYPE],
 });
-/** The body that PHP's curl sends for an array. */
+/** A multipart form, as PHP's curl sends it if the parameters are an array. */
 const partsOf = (changes: Parameters = {}, head = 'Content-Disposition: form-data; name="NAME"'): string =>
   Object.entries(parameters(changes))
     .filter(([, value]) => value !== undefined)
@@ -103,10 +103,10 @@ export const handshakeCases: ContractCase[] = [
   }),
   caseOf("a form in chunks", echoed, { ...inForm(), transfer: { chunkBytes: 7 } }, { cannot: ["Lambda"] }),
   ...casesOf(inMultipart, {
-    "a multipart form whose parts begin with another header, and have unquoted names": inParts(
+    "a multipart form whose parts have a header before Content-Disposition, and unquoted names": inParts(
       partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
     ),
-    "a multipart form with another field, and with a file whose field is also named hub_mode": inParts(
+    "a multipart form with an unrelated field, and with a file that is also named hub_mode": inParts(
       FILE_PART + partsOf({ hub_topic: "x\r\n\r\ny" }),
     ),
     "a multipart form without a content type": { body: partsOf() },
@@ -116,7 +116,7 @@ export const handshakeCases: ContractCase[] = [
   }),
   ...casesOf(none, {
     "a truncated multipart form": inParts(partsOf().slice(0, -6)),
-    "a multipart form whose boundary is followed by another character": inParts(
+    "a multipart form in which each boundary is followed by an extra character": inParts(
       partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`),
     ),
   }),

@@ -32,7 +32,7 @@ export const headCases: ContractCase[] = [
   ...["GET", "PUT", "OPTIONS"].map((name) =>
     caseOf(`the method ${name} is not allowed`, otherMethod, withMethod(name)),
   ),
-  // Expects no error in the body, because a response to HEAD has no body.
+  // Does not expect an error code: the body would contain it, but a response to HEAD has no body.
   caseOf("the method HEAD is not allowed", { status: 405, headers: { allow: "POST" } }, withMethod("HEAD")),
   caseOf("the method TRACE is not allowed", otherMethod, withMethod("TRACE"), { cannot: ["fetch"] }),
   caseOf("the path with a query", handled, { ...delivery, target: "/hook?tenant=7" }, atPath),

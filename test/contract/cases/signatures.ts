@@ -19,7 +19,7 @@ const missing = rejected(401, "invalid_signature", /X-Hub-Signature-256 is missi
 
 const right = delivered("text", MESSAGE);
 
-/** A request with a signature for each function, which makes it from the hex digits of the correct signature. */
+/** A request with several signatures. Each function makes one from the hex digits of the correct signature. */
 const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
   body: BODY,
   signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
@@ -60,7 +60,7 @@ export const signatureCases: ContractCase[] = [
       () => "sha256=0",
     ),
   }),
-  caseOf("a signature of the same JSON, written differently, is rejected", wrong, {
+  caseOf("a signature of different bytes that encode the same JSON is rejected", wrong, {
     body: BODY,
     signed: { body: JSON.stringify(MESSAGE) },
   }),
