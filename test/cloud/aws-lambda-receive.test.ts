@@ -98,7 +98,7 @@ describe("the receiving function", () => {
     expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
   });
 
-  test("rereads the keys after a wrong signature, at most once a second; if that fails, keeps the old ones", async () => {
+  test("rereads the keys after a wrong signature, at most once a second; on failure, keeps the old ones", async () => {
     await untilKeysMayBeReadAgain(aws);
     const before = aws.parameterReads.length;
     const startedMs = Date.now();

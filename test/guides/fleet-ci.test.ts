@@ -136,7 +136,7 @@ describe(`the example fleet on GitHub Actions, with its state in ${s3 ? "S3" : "
     );
   });
 
-  test("a shard fails if its stack is locked, and names the lock's owner; after pulumi cancel, it succeeds", async () => {
+  test("a shard fails if its stack is locked, naming the lock's owner; after pulumi cancel, it succeeds", async () => {
     const [stack = ""] = STACKS;
     const workspace = names.find((name) => stackOf(name, STACKS.length) === 0) ?? "";
     emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
 import { Gone, type Failure, type Stored } from "./engine.js";
-import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
+import { SECRETS, isSame, isSpoilt, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** The documented promises for each workspace. Each check returns how a command broke its promise. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
