@@ -36,7 +36,7 @@ async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Pr
 
 const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** Creates a responder whose port the system gives to no other program while the responder is down. */
+/** Creates a responder on a port that the system assigns to no other program meanwhile. */
 const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
@@ -99,7 +99,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts a process that a killed run did not record", async () => {
+  test("adopts the process of a killed run, which is not in the state", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -129,7 +129,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("is rejected and left unchanged if it contains other files or a different configuration", async () => {
+  test("is rejected, and stays unchanged, if it contains other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
     for (const [file, code] of Object.entries({ "photo.jpg": "invalid_config", "config.json": "conflict" })) {
@@ -303,7 +303,7 @@ describe("delete", () => {
   });
 });
 
-test("a process that hangs makes read and delete fail until it responds again", async () => {
+test("while a process hangs, read, update and delete fail; once it responds, they succeed", async () => {
   const { answerMs } = CONTROL_LIMITS;
   onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
   CONTROL_LIMITS.answerMs = 500;
@@ -321,7 +321,7 @@ test("a process that hangs makes read and delete fail until it responds again", 
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("ends: refresh finds it gone, update restarts it on its port, and delete does nothing", async () => {
+  test("ends: then refresh reports it as gone, update restarts it on its port, or delete does nothing", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     await expectPids([]);
@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another process has started there; that process keeps running", async () => {
+  test("ends even if another process has started in a new folder at that path; that process keeps running", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();
