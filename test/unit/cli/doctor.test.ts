@@ -72,7 +72,7 @@ describe("apichat doctor in a folder", () => {
     ["ok", /^installed: 0\.1\.0, 0\.2\.0$/, `echo '${JSON.stringify(LISTED)}'`],
     ["warning", /^not installed$/, "echo []"],
     ["skipped", /^pulumi plugin ls failed$/, "exit 3"],
-  ])("reports the plugin's version, or why it has none: %s, %s", async (status, found, script) => {
+  ])("reports which versions of the plugin are installed, if any: %s, %s", async (status, found, script) => {
     await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
     expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });
   });
