@@ -148,7 +148,7 @@ describe("flowApiKeyAs", () => {
     }
   });
 
-  test(""body" can send a key that is invalid in a header, and no error shows that key", async () => {
+  test("a flow key sent in the body may be invalid in a header, and no error shows it", async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );

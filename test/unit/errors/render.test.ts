@@ -18,7 +18,7 @@ const FAILURE: Failure = {
   attempts: 1,
 };
 
-test("an error's JSON is its data, and its message is that data, rendered for the audience "program"", () => {
+test("an error's JSON is its data, and its message is that data as rendered for a program", () => {
   const cause = new Error("cut off");
   const { code, summary, ...details } = FAILURE;
   const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });

@@ -92,7 +92,7 @@ const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "
 test.each([
   ["of a webhook once, without the API key", [REFUSED, REFUSED, UPDATE_FAILED], "acme: refused [redacted]"],
   ["of a check", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
-  ["as plain text if its data lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
+  ["as text if its data lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
   ["that concerns the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],
   ["that ended the engine, if there is no other failure", [UPDATE_FAILED], "update failed"],
 ])("reports the failure %s", (_, events, message) => {
