@@ -57,18 +57,15 @@ describe("an invalid message", () => {
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
     { "x-api-key": "wrong-key-98765" },
-  ])(
-    "with the headers %j gets a 401 that does not echo the key, even if its body is wrong",
-    async (headers) => {
-      const { acme } = await startSilent();
-      for (const body of [JSON.stringify(text), "no json"]) {
-        const answer = await sendTo(acme, text, { headers, body });
-        expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
-        expect(answer.text).not.toMatch(new RegExp(`wrong-key|${apiKey}|${acme.flowApiKey}`));
-      }
-      expect(received(acme)).toEqual([]);
-    },
-  );
+  ])("with the headers %j gets a 401 without the key, even if its body is wrong", async (headers) => {
+    const { acme } = await startSilent();
+    for (const body of [JSON.stringify(text), "no json"]) {
+      const answer = await sendTo(acme, text, { headers, body });
+      expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+      expect(answer.text).not.toMatch(new RegExp(`wrong-key|${apiKey}|${acme.flowApiKey}`));
+    }
+    expect(received(acme)).toEqual([]);
+  });
 
   test('gets 403 if its key lacks the permission "Gerenciar Fluxo"', async () => {
     const { acme } = await startSilent();

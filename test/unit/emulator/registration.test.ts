@@ -159,14 +159,11 @@ test.each<[Reading<"registrationKey">, string, object, number]>([
   ["body-or-bearer", apiKey, { ChaveApi: "wrong-key" }, 401],
   ["body-and-bearer", apiKey, { ChaveApi }, 200],
   ["body-and-bearer", "wrong-key", { ChaveApi }, 401],
-])(
-  "with registrationKey %s, a call with the bearer token %j and the body %j gets HTTP %i",
-  async (...row) => {
-    const [registrationKey, key, body, status] = row;
-    const { acme } = await startAcme({ registrationKey });
-    const headers = { authorization: `Bearer ${key}` };
-    const answer = await post(addressOf(acme, "get-webhook"), JSON.stringify(body), headers);
-    expect(answer.status).toBe(status);
-    expect(answer.text).not.toMatch(/wrong-key|test-api-key/);
-  },
-);
+])("with registrationKey %s, the bearer token %j and the body %j get HTTP %i", async (...row) => {
+  const [registrationKey, key, body, status] = row;
+  const { acme } = await startAcme({ registrationKey });
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await post(addressOf(acme, "get-webhook"), JSON.stringify(body), headers);
+  expect(answer.status).toBe(status);
+  expect(answer.text).not.toMatch(/wrong-key|test-api-key/);
+});

@@ -55,12 +55,7 @@ it("creates a stack with the definition's secrets provider", async () => {
 it.each([
   ["no checkpoints for a stack without random keys", stringKeyWebhook, {}, "true"],
   ["checkpoints for a stack with a random key", randomKeyWebhook, {}, "false"],
-  [
-    "checkpoints if the environment asks for them",
-    stringKeyWebhook,
-    { PULUMI_SKIP_CHECKPOINTS: "false" },
-    "false",
-  ],
+  ["checkpoints if a variable demands it", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });

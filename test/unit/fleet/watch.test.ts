@@ -25,18 +25,15 @@ it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
   ["not-deployed", { change: "same" }, "update"],
   ["to-be-removed", { change: "same" }, "delete"],
   ["gone", { change: "create", drift: gone }, "create"],
-])(
-  "a watch reports %s for a webhook previewed as %j whose key has the change %j",
-  async (kind, seen, change) => {
-    const fleet = await openDeployed();
-    see(fleet, seen, change && [{ workspace: fleet.first, change }]);
-    const properties = seen.drift?.properties ?? [];
-    expect(await watchFleet(fleet.context)).toMatchObject({
-      outcome: "drift",
-      workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind, properties }],
-    });
-  },
-);
+])("a watch reports %s for the webhook %j whose key has the change %j", async (kind, seen, change) => {
+  const fleet = await openDeployed();
+  see(fleet, seen, change && [{ workspace: fleet.first, change }]);
+  const properties = seen.drift?.properties ?? [];
+  expect(await watchFleet(fleet.context)).toMatchObject({
+    outcome: "drift",
+    workspaces: [{ workspace: fleet.first, stack: stackAt(0), kind, properties }],
+  });
+});
 
 it("a watch fails if a stack fails or is not started, but reports the drift of the other stacks", async () => {
   const fleet = await openDeployed();
