@@ -13,7 +13,7 @@ const program = ts.createProgram(
 );
 const checker = program.getTypeChecker();
 
-/** The exports of an entry and their members, including inherited ones, but not those of dependencies. */
+/** The exports of a file and their members, including inherited ones, but none that a dependency declares. */
 function namesOf(file: string): Map<string, ts.Symbol[]> {
   const names = new Map<string, ts.Symbol[]>();
   const add = (name: string, symbol: ts.Symbol): boolean => {
@@ -39,7 +39,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     add(symbol.name, symbol);
-    if (file.endsWith("/dynamic.d.ts")) continue; // Read by the engine only, never in an editor.
+    if (file.endsWith("/dynamic.d.ts")) continue; // Its members are for the engine, and no user sees them.
     for (const declaration of symbol.declarations ?? [])
       if (!isZod(declaration)) walk(declaration, symbol.name);
     const type = checker.getDeclaredTypeOfSymbol(symbol);

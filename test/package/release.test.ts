@@ -12,7 +12,7 @@ import { makeFolder } from "../support/folder.ts";
 import { root } from "../support/pages.ts";
 const { version } = packageJson;
 
-/** Uses the project's own Node, because the tools do not run on every version that the package supports. */
+/** Uses the project's own Node, because the tools do not run on every Node that the package supports. */
 const runTool = (tool: string, args: readonly string[], options = {}) =>
   execa(`${root}node_modules/.bin/node`, [`${root}tools/release/${tool}.ts`, ...args], {
     reject: false,
@@ -35,7 +35,7 @@ test.each([
   expect(exitCode).toBe(1);
   expect(await readFile(join(out, file), "utf8")).toBe("mine");
 });
-test("a release's set-up installs exactly what the lock file lists", async () => {
+test("the set-up of a release runs npm ci, which installs exactly what the lock file lists", async () => {
   const folder = await makeFolder();
   for (const path of ["tools/setup.mjs", "tools/lib/progress.mjs"]) await cp(root + path, join(folder, path));
   await writeFile(join(folder, "npm"), '#!/bin/sh\necho "npm $*"\nexit 1\n', { mode: 0o755 });

@@ -71,7 +71,7 @@ describe("apichat emulator", () => {
     expect(stdout).not.toContain("api-key-of-the-environment");
   });
 
-  it("replies with the seed's flow, and requires the token that a file contains, but does not print it", async () => {
+  it("replies with the seed's flow, and requires the token from --token-file, but does not print it", async () => {
     const token = "a-token-for-the-control-api-0123456789";
     const seed = await writeText("seed.json", JSON.stringify({ flow: "menu" }));
     const files = ["--seed", seed, "--token-file", await writeText("token", `${token}\n`)];

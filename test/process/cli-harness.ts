@@ -17,7 +17,7 @@ export { API_KEY, VERIFICATION_KEY };
 /** A secret that the tests put into the queries of URLs. */
 export const QUERY_SECRET = "query-token-0123456789";
 
-/** Writes files with mode 0600 to a folder that is removed after the tests, and returns their paths. */
+/** The returned function writes a file (mode 0600) to a folder of the tests, and returns the file's path. */
 export async function makeWriter() {
   const folder = await makeFolder();
   return async (name: string, content: string, mode = 0o600): Promise<string> => {
@@ -33,8 +33,8 @@ export interface CliOptions extends HereOptions {
 }
 
 /**
- * The output of a run, and what scripts read from it: stdout as JSON, and the error that --json prints last
- * on stderr.
+ * The output of a run, and what scripts parse from it: stdout as JSON, and the error that --json prints at
+ * the end of stderr.
  */
 export interface CliRun extends Said {
   json: unknown;

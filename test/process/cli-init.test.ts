@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 async function init(...parameters: string[]) {
-  // Hides the backend that this machine is logged in to.
+  // Without this variable, init would find the backend that this machine is logged in to.
   const environment = { PULUMI_HOME: folder };
   const said = await runCli(["init", ...parameters, "--json"], { environment });
   expect(said).toMatchObject({ exitCode: 0, stderr: "" });

@@ -30,7 +30,7 @@ test("--help loads no package except commander", async () => {
   }
 });
 
-test("--help marks required options, and omits those that only HandshakeResponder uses", async () => {
+test("--help marks required options, and omits options that only HandshakeResponder passes", async () => {
   expect((await runCli(["send", "text", "--help"])).stdout).toMatch(/--sender-id <id>[^-]*\(required\)/);
   expect((await runCli(["responder", "--help"])).stdout).not.toContain("--instance");
 });
@@ -75,7 +75,7 @@ describe("a usage error exits with 2, and points to the help", () => {
   });
 });
 
-test("in a Pulumi project's folder, an error about missing settings contains the command that reads them", async () => {
+test("in a Pulumi project's folder, an error about missing settings shows how to get them from the stack", async () => {
   const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
   expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
     usageError(
@@ -111,7 +111,7 @@ test.each([
 
 const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, but this is 20\.20\.2; install it from /;
 
-/** Runs Node so that it reports an older version. */
+/** Runs Node with a hook that makes it report an unsupported version. */
 async function runOld(...words: string[]) {
   const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);

@@ -13,7 +13,7 @@ import type {
 import { driftReport, fleetPlan, fleetReport, stackReport } from "../support/fleet-reports.ts";
 import { makeFolder, runHere, type HereOptions } from "./program.ts";
 
-/** What the fake fleet reports. */
+/** The reports that the fake fleet returns. */
 interface Reports {
   plan?: Partial<FleetPlan>;
   up?: (signal: AbortSignal) => Promise<FleetReport>;

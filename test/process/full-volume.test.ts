@@ -7,7 +7,7 @@ import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../suppor
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
-/** Long, because a busy machine's disk is slow. */
+/** A long timeout, because a busy machine's disk is slow. */
 const WAIT = { timeout: 60_000 };
 const TEXT = "x".repeat(192 * 1024);
 
@@ -39,7 +39,7 @@ async function startOnVolume(kind: VolumeKind, megabytes: number) {
   return { volume, receiver, home, responder };
 }
 
-test("a spool on a full volume keeps a reserve, and drains and accepts again when the target is back", async () => {
+test("a spool on a full volume keeps a reserve; when the target is back, it drains and accepts again", async () => {
   const megabytes = 64;
   const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
   const { origin } = responder;

@@ -20,13 +20,13 @@ async function startCounted(config: object) {
   return { ...started, scrape, port };
 }
 
-/** The value of each sample, by its name (without `apichat_responder_`) and its labels. */
+/** Maps the name and labels of each sample, without the prefix `apichat_responder_`, to its value. */
 const samplesOf = (text: string): Record<string, number> =>
   Object.fromEntries(
     [...text.matchAll(/^apichat_responder_(\S+) (\S+)$/gm)].map(([, name, value]) => [name, Number(value)]),
   );
 
-/** A target that asks for a retry in an hour. */
+/** Starts a target that responds with 503 and asks for a retry in an hour. */
 const startBusyTarget = () =>
   startServer((_, response) => response.writeHead(503, { "retry-after": "3600" }).end());
 
@@ -110,7 +110,7 @@ test("a scrape shows the number of requests and deliveries in Prometheus's forma
   expect(new Set(page.match(ours))).toEqual(new Set(named));
 });
 
-test("the first 100 workspaces have their own series, and the others share one", async () => {
+test("each of the first 100 workspaces has its own series, and all others share one", async () => {
   const names = Array.from({ length: 103 }, (_, index) => `w${index}`);
   const workspaces = Object.fromEntries(names.map((name) => [name, { verificationKeys: KEY }]));
   const { origin, scrape } = await startCounted({ workspaces });
@@ -126,7 +126,7 @@ test("the first 100 workspaces have their own series, and the others share one",
   expect(samples['oldest_pending_seconds{workspace="*"}']).toBeGreaterThan(0);
 });
 
-test("metrics are served on loopback under their own path, and prom-client is loaded only for them", async () => {
+test("metrics are served only on loopback, and prom-client is loaded only if they are enabled", async () => {
   const file = join(await makeFolder(), "list-packages.mjs");
   await writeFile(file, LIST_PACKAGES);
   const environment = { NODE_OPTIONS: `--import=${file}` };

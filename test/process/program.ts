@@ -16,7 +16,7 @@ import { afterTests } from "../support/http.ts";
 
 export { makeFolder };
 
-/** The built program, as the package's bin runs it. */
+/** The path of the built program, which the package's `bin` names. */
 export const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
 
 /** The output of a run of the program. */
@@ -37,7 +37,7 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** Words to put before the command. They must run it in the same process, as `exec` does. */
+  /** A command that runs the program. It must do so in its own process, as `exec` does. */
   under?: readonly string[];
   /** What the program reads from stdin, which is not a terminal. Default: nothing. */
   stdin?: string | undefined;
@@ -70,7 +70,7 @@ export function startProgram(
 export interface HereOptions extends Pick<ProgramOptions, "environment"> {
   /** Default: empty. */
   stdin?: string | AsyncIterable<string> | undefined;
-  /** Whether stdin and stderr are a terminal. */
+  /** Whether stdin and stderr are terminals. Default: false. */
   isTerminal?: boolean;
   /** Default: `apichat`. */
   program?: Command;
@@ -84,8 +84,8 @@ const LISTENED: [EventEmitter, string][] = [
 ];
 
 /**
- * Runs the command line in this process, at a tenth of the cost of a separate process. `process.exit` and the standard
- * streams are replaced.
+ * Runs the command line in this process, which takes a tenth of the time of a separate process. Replaces
+ * `process.exit` and the standard streams meanwhile.
  */
 export async function runHere(
   parameters: readonly string[],
@@ -177,7 +177,7 @@ export async function startResponder(
 async function findAnnouncement(home: Home, { child, ended }: Program): Promise<Instance> {
   for (;;) {
     const instance = await readInstance(home.dataDir);
-    // After kill -9, the announcement of the previous process still exists.
+    // After kill -9, the file may still be the announcement of the killed process.
     if (instance?.pid === child.pid && instance !== undefined) return instance;
     if (child.exitCode !== null || child.signalCode !== null) throw new Error((await ended).stderr);
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -40,10 +40,10 @@ describe("a responder for 1,000 workspaces with two keys each", () => {
     const log = (): Promise<string> => readFile(join(home.dataDir, "responder.log"), "utf8");
     expect(await deliverTo(`${origin}/w0`, first[0] ?? "")).toBe(200);
     await expect.poll(log).toContain('"not forwarded"');
-    // A wrong URL that the log must not show.
+    // The path is a key, as after a mistake in the URL. The log must not show it.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"event":"refused","status":404,"code":"not_found"');
-    // Hello is the text of the message.
+    // The delivered message's text is "Hello"; the log must not contain it.
     expect(await log()).not.toContain("Hello");
 
     await home.configure(configOf(third, first));
@@ -60,8 +60,8 @@ describe("a responder for 1,000 workspaces with two keys each", () => {
     const files = await readdir(home.dataDir);
     expect(files).toEqual(expect.arrayContaining(["responder.log", "spool.sqlite"]));
     for (const file of files) {
-      // Only instance.json may contain the token. The reserve is not searched, because it is 8 MiB of random
-      // bytes, for which a search would take minutes.
+      // instance.json may contain the token. The reserve is 8 MiB of random bytes, and to search it would
+      // take minutes.
       if (!["instance.json", "spool.sqlite-reserve"].includes(file))
         texts.push(await readFile(join(home.dataDir, file), "latin1"));
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
@@ -104,7 +104,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // By signal, because a client of the control interface waits only 10 s; a busy machine may need longer.
+  // Reloads by signal: a client of the control interface waits only 10 s, too short for a busy machine.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");

@@ -100,7 +100,7 @@ describe("the responder as a process", () => {
     expect(await isResponding({ ...instance, instance: "one that was killed" })).toBe(false);
   });
 
-  it("rejects deliveries if its write-ahead log is removed, and loses no acknowledged ones when killed", async () => {
+  it("if its write-ahead log is removed, rejects deliveries, and keeps acknowledged ones even if killed", async () => {
     const home = await makeHome();
     const { child, ended, origin } = await startResponder(home);
     const deliver = () => deliverTo(`${origin}/acme`, KEY);
@@ -118,7 +118,7 @@ describe("the responder as a process", () => {
     expect(countsOf(home).pending).toBeGreaterThanOrEqual(count);
   });
 
-  it("exits with 1 if its data folder is removed, because no command could find the responder", async () => {
+  it("exits with 1 if its data folder is removed, because commands find a responder by that folder", async () => {
     const home = await makeHome();
     const { ended } = await startResponder(home);
     await rm(home.dataDir, { recursive: true });
@@ -148,7 +148,7 @@ describe("the responder as a process", () => {
     const { child, ended, instance } = await startResponder(home);
     const socket = await openRequest(instance.port);
     child.kill("SIGTERM");
-    // The first signal has taken effect once nothing listens any more.
+    // When the port is closed, the first signal has taken effect.
     await expect
       .poll(() => fetch(`http://127.0.0.1:${instance.port}/healthz`).catch(() => "gone"))
       .toBe("gone");
@@ -164,7 +164,7 @@ describe("the responder as a process", () => {
     await promisify(execFile)("mkfifo", [file]);
     await home.configure({ workspaces: { acme: { verificationKeys: { file } } } });
     const { child, ended } = startProgram(["responder", "--config", home.configFile]);
-    // This waits until the responder opens the pipe for reading. Nothing is ever written to it.
+    // `open` waits until the responder opens the pipe to read a key. Nothing is ever written to the pipe.
     const writer = await open(file, "w");
     child.kill("SIGTERM");
     expect((await ended).signal).toBe("SIGKILL");
@@ -183,7 +183,7 @@ describe("the responder as a process", () => {
     expect(stderr).toMatch(/"event":"crashed","error":"Error","stack":" {4}at .*crash\.mjs:1:\d+/);
     expect(findSecrets(stderr, [KEY])).toEqual([]);
 
-    // No key is shown during the start either, when the keys are not known yet.
+    // A crash during the start shows no key either, although the responder does not know the keys yet.
     await writeFile(
       hook,
       `process.on("newListener", (name) => name === "SIGHUP" && Promise.reject(new Error(${JSON.stringify(KEY)})));`,
@@ -194,7 +194,7 @@ describe("the responder as a process", () => {
   });
 });
 
-it("a responder exits with 1 if its spool's thread ends, and keeps acknowledged deliveries", async () => {
+it("a responder whose spool's thread ends exits with 1, and keeps acknowledged deliveries", async () => {
   const home = await makeHome();
   const hook = join(home.folder, "thread.mjs");
   const ending =

@@ -7,7 +7,7 @@ import { providerSource } from "../../dist/provider/pulumi/class-arguments.js";
 import { startProvider, type Provider } from "./harness.ts";
 import { makeFolder } from "../support/folder.ts";
 
-/** Makes a call for which the process loads `pulumi-apichat/dynamic`. */
+/** Calls check, so that the provider process loads `pulumi-apichat/dynamic`. */
 const expectCheck = async (provider: Provider): Promise<void> => {
   const { failures } = await provider.check({ __provider: providerSource("VerificationKey"), name: "acme" });
   expect(failures).toEqual([]);
@@ -48,7 +48,7 @@ test("an open stdin does not keep the provider process running", async () => {
   expect(await startNode(join(script, "index.js")).printed).toBe("loaded\n");
 });
 
-test("a program that loads the lifecycles itself continues after its stdin is closed", async () => {
+test("a program other than the engine's provider continues after its stdin is closed", async () => {
   const print = `setTimeout(() => console.log("here"), 100)`;
   const program = `${loadDynamic} process.stdin.resume().once("close", () => ${print});`;
   const node = startNode("--input-type=module", "-e", program);

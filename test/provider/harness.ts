@@ -13,9 +13,9 @@ const dispatcher = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dy
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-/** The SDK's dynamic provider as the engine runs it: in its own process, over gRPC. */
+/** Starts the SDK's dynamic provider as the engine does: in its own process, called over gRPC. */
 export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
-  // A different engine address means a different run.
+  // An address of an engine. It is random, because each new address means a new run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", NODE_COMPILE_CACHE: compileCache },
@@ -30,14 +30,14 @@ export async function startProvider(options: { folder?: string; stdin?: "pipe" |
     ended.then(() => Promise.reject(new Error(`the provider process ended: ${printed.stderr}`))),
   ])) as [string];
   const { call: send, close } = connectProvider(port);
-  // The engine removes secret marks for this provider.
+  // The engine removes secret marks before it calls a dynamic provider.
   const call: Call = (method, request, fields) => send(method, request, unmark(fields) as typeof fields);
   return {
     ...resourceCalls(call),
     configure: (args: Record<string, string> = {}) =>
       call<unknown>("configure", new messages.ConfigureRequest(), { args }),
     printed,
-    /** Closes the process's stdin. This also happens when an engine ends, whatever the reason. */
+    /** Closes the process's stdin, as happens when the engine ends for any reason. */
     closeStdin: (): void => void child.stdin?.end(),
     ended,
     stop: async (): Promise<void> => {

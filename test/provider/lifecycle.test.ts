@@ -62,7 +62,7 @@ test("each call names what to install if the package is missing", async () => {
   }
 });
 
-test("the first calls all see the configuration, even if they are made at the same time", async () => {
+test("if the first calls are made at the same time, all of them see the configuration", async () => {
   const { args } = await startAcme();
   const first = await startRun();
   const { inputs } = await first.check(args);
@@ -70,7 +70,7 @@ test("the first calls all see the configuration, even if they are made at the sa
   const { apiKey: _, ...state } = unmark(outs) as Values;
   const provider = await startRun();
   await provider.configure({ "apichat:apiKey": API_KEY });
-  // The first call loads the package; the others find the provider in the SDK's cache at once.
+  // The first call loads the package. Meanwhile, the others already find the provider in the SDK's cache.
   const reads = Array.from({ length: 20 }, () => provider.read(id, state));
   for (const read of await Promise.all(reads)) expect(unmark(read?.outs)).toEqual(state);
 });

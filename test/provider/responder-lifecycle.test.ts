@@ -19,7 +19,7 @@ const run = isolateRuns();
 
 let responders: ResponderLifecycle;
 
-/** Starts the next run of the engine, in which nothing is declared yet. */
+/** Imitates a new run of the engine, in which no resource is declared yet. */
 const startRun = (): void => void (responders = new ResponderLifecycle());
 beforeEach(startRun);
 
@@ -36,7 +36,7 @@ async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Pr
 
 const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** Uses a port that the system does not assign to another program while the responder is down. */
+/** Creates a responder on a port that the system assigns to no other program meanwhile. */
 const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
@@ -66,7 +66,7 @@ const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
 const readConfig = ({ outs }: Created): Promise<string> =>
   readFile(join(outs.dataDir, "config.json"), "utf8");
 
-/** Waits, because a process ends a moment after it has released its folder. */
+/** Waits for these pids, because a process ends a moment after it has released its folder. */
 const expectPids = (pids: unknown, text = run.folder): Promise<void> =>
   vi.waitFor(async () => expect((await processesNaming(text)).map(({ pid }) => pid)).toEqual(pids), 10_000);
 
@@ -88,7 +88,7 @@ describe("create", () => {
     await expectPids([pid]);
     expect(await read(created)).toEqual(outs);
     expect(run.lines).toEqual([]);
-    // The process has its own session, so that it does not end with the provider's session.
+    // The process has its own session, so it outlives the provider's session.
     const [, , , , group, session] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(" ");
     expect([group, session]).toEqual([String(pid), String(pid)]);
     expect(await readlink(`/proc/${pid}/cwd`)).toBe(dataDir);
@@ -99,7 +99,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts a process that a killed run did not record", async () => {
+  test("adopts the process of a killed run, which is not in the state", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -110,7 +110,7 @@ describe("create", () => {
 
   test("if the process cannot start, fails with its output on one line, without the key", async () => {
     const { port } = await startTcpServer();
-    // The process reports that this is not an address of this machine.
+    // Not an address of this machine, so the process fails, and its message quotes the address.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
       [
@@ -129,7 +129,7 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
-  test("is rejected and left unchanged if it contains other files or a different configuration", async () => {
+  test("is rejected, and stays unchanged, if it contains other files or a different configuration", async () => {
     const created = await createAtFixedPort();
     await end(created);
     for (const [file, code] of Object.entries({ "photo.jpg": "invalid_config", "config.json": "conflict" })) {
@@ -182,7 +182,7 @@ test("for a responder on another machine, read and delete only warn, and update 
 });
 
 describe("update", () => {
-  test("happens if diff finds a change; new keys and a new public URL need no restart", async () => {
+  test("is needed if diff finds a change; new keys and a new public URL need no restart", async () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
@@ -199,7 +199,7 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
-  test("moves to a changed port, and returns to the port in the id if none is set", async () => {
+  test("moves to a changed port; if the port is then omitted, returns to the port in the id", async () => {
     const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });
@@ -303,7 +303,7 @@ describe("delete", () => {
   });
 });
 
-test("a process that hangs makes read and delete fail until it responds again", async () => {
+test("while a process hangs, read, update and delete fail; once it responds, they succeed", async () => {
   const { answerMs } = CONTROL_LIMITS;
   onTestFinished(() => void (CONTROL_LIMITS.answerMs = answerMs));
   CONTROL_LIMITS.answerMs = 500;
@@ -321,7 +321,7 @@ test("a process that hangs makes read and delete fail until it responds again", 
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("ends: refresh finds it gone, update restarts it on its port, and delete does nothing", async () => {
+  test("ends: then refresh reports it as gone, update restarts it on its port, or delete does nothing", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     await expectPids([]);
@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another process has started there; that process keeps running", async () => {
+  test("ends even if another process has started in a new folder at that path; that process keeps running", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();
@@ -351,7 +351,7 @@ describe("a process whose folder was removed", () => {
   });
 });
 
-test("a responder with a new name but no alias keeps its process when the old resource is deleted", async () => {
+test("a responder that is renamed without an alias keeps its process when the old resource is deleted", async () => {
   const dataDir = join(run.folder, "own");
   const created = await createAtFixedPort({ dataDir });
   startRun();

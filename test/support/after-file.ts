@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
 import { cleanUp } from "./http.ts";
 
-// This hook is in a set-up file, which runs for each test file. In a module it would run only for the first,
-// because test files share workers.
+// A set-up file runs for each test file, so this hook is added each time. Test files share workers, so a hook
+// in a module that they import would be added only for the first file.
 afterAll(cleanUp);

@@ -8,7 +8,7 @@ import {
   type ProcessInfo,
 } from "../../tools/lib/processes.ts";
 
-/** A running command, in its own process group, as in a shell. */
+/** A running command. It has its own process group, as a command in a shell has. */
 export interface Command {
   done: Promise<{
     exitCode: number | undefined;
@@ -20,7 +20,7 @@ export interface Command {
   output(): string;
   /** Waits until a condition holds. Throws an error with the output if the command ends first. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>;
-  /** Every process that the command started and that still runs, found by its environment. */
+  /** The processes that the command started and that still run. They are found by their environment. */
   processes(): Promise<ProcessInfo[]>;
   /** Sends SIGINT to the group, as one Ctrl-C does. */
   interrupt(): void;

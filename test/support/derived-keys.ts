@@ -1,8 +1,8 @@
 import vectors from "../../schema/vectors.json" with { type: "json" };
 
 /**
- * Test vectors of the key derivation, made with `openssl kdf` of OpenSSL 3.0. Every runtime and every release
- * must derive these keys.
+ * Test vectors of the key derivation, computed with `openssl kdf` of OpenSSL 3.0. On every runtime, every
+ * release must derive exactly these keys.
  */
 export const DERIVED = vectors.derivedKeys.map(
   ({ seeds, subject, rotations, keys }): [string | string[], string, string[], string[]] => [

@@ -10,7 +10,7 @@ export function unmark(value: unknown): unknown {
 
 type Method = (...parameters: never[]) => unknown;
 
-/** Removes secret marks from a dynamic provider's results, and from the state in its failures. */
+/** Wraps a lifecycle: removes secret marks from its results, and from the states in its failures. */
 export function unmarked<L extends object>(lifecycle: L): L {
   const methods = Object.entries(lifecycle as Record<string, Method>).map(([name, method]) => {
     if (name === "configure") return [name, method] as const;

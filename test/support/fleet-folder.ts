@@ -74,7 +74,7 @@ export async function createFleetFolder(
       return command;
     },
     printed: () => commands.map((command) => command.output()).join("\n"),
-    // The folder does not exist before the first run.
+    // The folder `locks` does not exist before the first run.
     locks: async () =>
       (await readdir(inBackend("locks"), { recursive: true }).catch(() => []))
         .filter((entry) => entry.endsWith(".json"))

@@ -39,7 +39,7 @@ export interface Received {
   atMs: number;
 }
 
-/** Responds to one request; the first has the index 0. If this sends no response, the client waits. */
+/** Responds to one request; index counts requests from 0. If it sends no response, the client waits. */
 export type Answer = (request: Received, response: ServerResponse, index: number) => unknown;
 
 export interface ServerOptions {
@@ -123,7 +123,7 @@ export async function sendRaw(port: number, bytes: string): Promise<string> {
   return text(socket);
 }
 
-/** A listener that accepts nothing and whose backlog is full: a connection to its URL never completes. */
+/** Starts a listener that accepts no connections and whose backlog is full, so connecting never completes. */
 export async function startDeafListener(): Promise<string> {
   const script = `
     const { parentPort } = require("node:worker_threads");
@@ -136,7 +136,7 @@ export async function startDeafListener(): Promise<string> {
   afterTests(() => worker.terminate());
   const port = await new Promise<number>((resolve) => worker.once("message", resolve));
   let connected = 0;
-  // A backlog of one holds two connections; later ones get no response at all.
+  // The system completes two connections for a backlog of one, and never responds to later ones.
   await new Promise<void>((resolve) => {
     for (let n = 0; n < 4; n += 1) {
       const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());

@@ -17,7 +17,7 @@ import { engine, type Backend } from "./stack.ts";
 const { version } = packageJson;
 const { signal } = new AbortController();
 
-/** The release repository that the pages name. */
+/** The placeholder in the pages for the repository that hosts the releases. */
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
@@ -32,7 +32,7 @@ export interface InstalledLanguage {
   path: () => Promise<string[]>;
 }
 
-/** Runs the page's command, then removes the downloaded plugin, as on a different machine. */
+/** Runs the page's command, then removes the plugin that it downloads, as if on a different machine. */
 async function installYaml(program: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const commands = commandsIn(blocksOf(page, "sh")).map((line) => line.replace(/ +#.*/, "").split(" "));
   const [, ...add] = commands.find((words) => words.slice(0, 3).join(" ") === "pulumi package add") ?? [];
@@ -55,8 +55,8 @@ const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
 const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
 
 /**
- * Lets Go download the module from the tag of a release, then uses it through a `replace` in go.mod. If the
- * program had its own module cache, Go would compile Pulumi's SDK again.
+ * Lets Go download the module from a release's tag, then refers to it by a `replace` in go.mod, because with
+ * a module cache of the program only, Go would compile Pulumi's SDK again.
  */
 async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const schema = { pluginDownloadURL: url, importBasePath: `${GO_MODULE}/apichat` };

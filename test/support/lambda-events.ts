@@ -14,7 +14,7 @@ export interface SentRequest {
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Contains names in the sender's case, every value, decoded parameters, and the path with and without stage. */
+/** Contains header names as sent, every value, decoded parameters, and the path with and without its stage. */
 export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
   const { method = "POST", path = "/Prod/webhook", query = "" } = sent;
   const headers = [...(sent.headers ?? []), ["X-Forwarded-Proto", "https"]] as const;
@@ -36,7 +36,7 @@ export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
 
 export const functionUrlEvent = (sent: SentRequest): APIGatewayProxyEventV2 => formatV2(sent, "/webhook");
 
-/** Contains header names in lower case with joined values, separate cookies, and the query as written. */
+/** Contains lower-case header names with joined values, separate cookies, and the query as written. */
 function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV2 {
   const { method = "POST", path = defaultPath, query = "" } = sent;
   const { cookie, ...headers } = allValues(lowerCase(sent));
@@ -55,7 +55,7 @@ function formatV2(sent: SentRequest, defaultPath: string): APIGatewayProxyEventV
   };
 }
 
-/** Contains header names in lower case with the last value of each, and parameters as written. */
+/** Contains lower-case header names, each with its last value, and the parameters as written. */
 export const albEvent = (sent: SentRequest): ALBEvent => ({
   ...albCommon(sent),
   queryStringParameters: Object.fromEntries(rawParameters(sent)),
@@ -97,8 +97,8 @@ const allValues = (pairs: Pairs): Record<string, string[]> =>
   );
 
 /**
- * The event that each trigger of a Lambda function makes from a request, as AWS documents it, without the
- * parts that no HTTP handler reads (trace ids, account, identity).
+ * Maps each trigger of a Lambda function to the event that it makes from a request, as AWS documents it, but
+ * without the parts that no HTTP handler reads (trace ids, account, identity).
  */
 export const lambdaEvents = {
   "REST API": restApiEvent,

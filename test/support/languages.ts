@@ -10,13 +10,13 @@ import { engine } from "./stack.ts";
 
 /** A Pulumi language in which programs can use the resource plugin on this machine. */
 export interface PluginLanguage {
-  /** Its name in `apichat init --language`, and the name of its folder in `examples/`. */
+  /** The language's name in `apichat init --language`, which is also its folder in `examples/`. */
   name: string;
-  /** Environment variables of its programs. They override the engine's variables. */
+  /** Environment variables for programs in the language. They override the engine's variables. */
   environment: Record<string, string>;
   /**
-   * Runs `pulumi install` in the folder of a program; if a clone's host of the language is too old for that
-   * command, does the same work itself.
+   * Runs `pulumi install` in the folder of a program. If the clone's language host is too old for that,
+   * does the same work without it.
    */
   install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
@@ -42,7 +42,7 @@ async function installJava(folder: string): Promise<void> {
   await writeFile(join(folder, "../pom.xml"), parent.replace("${project.basedir}/../../../sdk/java", sdk));
 }
 
-/** Links the SDK and the packages of the clone into the folder's node_modules. */
+/** Fills the folder's node_modules with links to the SDK and to the packages of the clone. */
 async function installTypeScript(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   await rm(modules, { force: true });
@@ -90,8 +90,8 @@ export const pluginLanguages: PluginLanguage[] = [
 ];
 
 /**
- * The languages with examples of all three ways of use. Each takes up to half a minute, so tests use only YAML,
- * except in `npm run suite languages`. TypeScript has these examples only for the dynamic provider.
+ * The languages with an example for each of the three ways of use. Each takes up to half a minute, so only
+ * `npm run suite languages` tests more than YAML. TypeScript has such examples only for the dynamic provider.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(({ name }) =>
   process.env["TEST_SUITE"] === "languages" ? name !== "typescript" : name === "yaml",

@@ -46,8 +46,8 @@ const expectNoProblems = (what: string, problems: readonly string[]): void =>
 const otherReadings = ["errorShape", "flowKey", "registrationKey"] as const;
 
 /**
- * Checks the responses of an emulator with these options against the document, except those of a fault. Checks nothing
- * if the emulator reads the specification differently from the document.
+ * Checks an emulator's responses against the document, except responses that a fault causes. Checks nothing if
+ * these options make the emulator differ from the document.
  */
 export function expectRecordsMatchOpenApi(
   requests: readonly RecordedRequest[],

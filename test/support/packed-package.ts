@@ -12,10 +12,10 @@ import { root } from "./pages.ts";
  */
 const typescriptOfTemplates = "~5.9.0";
 
-/** The version of Pulumi's SDK for each suite that does not use the version in package.json. */
+/** Two suites use these versions of Pulumi's SDK; all other suites use the version in package.json. */
 const SDK_OF_SUITE: Record<string, string> = { "sdk-oldest": MIN_PULUMI, "sdk-newest": "latest" };
 
-/** Asks the registry for the version, because npm's cache may contain an older `latest`. */
+/** Returns the SDK's version. Asks the registry for it, because npm's cache may contain an older `latest`. */
 async function resolveSdk(): Promise<string> {
   const wanted = SDK_OF_SUITE[process.env["TEST_SUITE"] ?? ""];
   if (wanted === undefined) return packageJson.devDependencies["@pulumi/pulumi"];

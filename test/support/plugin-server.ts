@@ -28,9 +28,9 @@ export interface PluginServer {
 }
 
 /**
- * Uses HTTP/2, as release hosts do. Over HTTP/1.1, the engine would find every checksum wrong, because it
- * skips the last bytes. The folder `damaged` has a shortened archive. The folder `unsized` has the whole
- * archive, which is sent without Content-Length.
+ * Uses HTTP/2, as release hosts do. Over HTTP/1.1, the engine would not hash an archive's last bytes, and
+ * would find every checksum wrong. The server's folder `damaged` contains a shortened archive; its folder
+ * `unsized` contains the whole archive, which is sent without Content-Length.
  */
 export async function servePlugin(folder: string): Promise<PluginServer> {
   const outFolder = join(folder, "archives");

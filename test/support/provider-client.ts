@@ -112,7 +112,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   throw new Error("the call did not fail", { cause: outcome });
 }
 
-/** The partial resource that a failed create or update left. The engine keeps it. */
+/** The partial resource in the error of a failed create or update. The engine stores it in the state. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Marked; reasons: string[] } | undefined {

@@ -4,7 +4,7 @@ import { createDelivery } from "pulumi-apichat/responder";
 import { processesNaming } from "../../tools/lib/processes.ts";
 import type { Backend } from "./stack.ts";
 
-/** Variables with which responders keep their folders in the backend's folder, and do not detect a CI machine. */
+/** With these variables, responders create their folders in the backend's folder, and do not detect CI. */
 export function responderEnvironment(backend: Pick<Backend, "folder">): Record<string, string> {
   return { XDG_STATE_HOME: join(backend.folder, "state"), CI: "false" };
 }

@@ -41,7 +41,7 @@ export function webhookUrlOf(scene: { endpoint: Pick<Endpoint, "url"> }, name: s
   return `${scene.endpoint.url}/${name}?token=${QUERY_VALUE}`;
 }
 
-/** One webhook of a program: its workspace, and its differences from the usual arguments. */
+/** One webhook of a program: its workspace, and the arguments that differ from the tests' usual ones. */
 export interface Declaration {
   workspace: string;
   /** The resource's name. Default: the workspace's. */
@@ -61,14 +61,14 @@ export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatW
   };
 }
 
-/** The calls of one action that reached the emulator, including rejected ones. */
+/** The calls of one action that the emulator received, including those that it rejected. */
 export function callsOf({ emulator }: Scene, action: string, workspace?: string): RecordedRequest[] {
   return emulator.requests.filter(
     (request) => request.operation === action && (workspace === undefined || request.workspace === workspace),
   );
 }
 
-/** The writes that followed the first requestCount requests, sorted. Each is like "set-webhook acme". */
+/** The writes after the first requestCount requests, such as "set-webhook acme", sorted by text. */
 export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)
@@ -92,7 +92,7 @@ export async function expectCleanBackend({ folder }: Backend, secrets: readonly 
   expect(leaks.map(([file]) => file)).toEqual([]);
 }
 
-/** Reads every file of a folder, by path. */
+/** Reads every file of a folder, at any depth, into a map from path to text. */
 export async function readTree(folder: string): Promise<Map<string, string>> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));

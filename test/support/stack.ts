@@ -39,7 +39,7 @@ interface StateResource {
   id: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
-  /** The reasons why it was created only in part. */
+  /** The reasons why the resource was created only in part. */
   initErrors?: string[];
 }
 
@@ -94,8 +94,8 @@ export async function createStack(
       },
     },
   );
-  // By default, each command starts three more processes, to read the outputs and the history. The tests do
-  // not need them, because the events contain enough.
+  // By default, each command starts three more processes, which read the outputs and the history. The tests
+  // do without these processes, because the engine's events contain enough.
   stack.outputs = async () => ({});
   stack.info = async () => ({}) as never;
 

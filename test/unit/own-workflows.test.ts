@@ -32,7 +32,7 @@ function isKnown(command: string): boolean {
   return script === undefined ? existsSync(root + file) : script in packageJson.scripts;
 }
 
-it("the workflows and .ci/run run every suite but unit, which npm test includes", async () => {
+it("together, the workflows and .ci/run run every suite except unit, which npm test runs", async () => {
   const { stdout } = await execa("node", ["tools/suite.ts"], { cwd: root });
   const suites = [...stdout.matchAll(/^ {2}(\S+)/gm)].map(([, suite = ""]) => suite);
   const named = workflows.flatMap(({ text }) => {

@@ -127,7 +127,7 @@ test("the list of examples is complete", () =>
     examples.filter((name) => !targetsOf(readPage("examples/README.md")).includes(`${name}/README.md`)),
   ).toEqual([]));
 
-test("every rule that the vectors use is on the page about endpoints", () => {
+test("every rule that a test vector names is on the page about endpoints", () => {
   const [, list = ""] = /## The rules\n([^]*?)\n##/.exec(readPage("docs/guide/endpoint.md").text) ?? [];
   const numbers = [...list.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
   expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -143,7 +143,7 @@ describe("blocks of the docs", async () => {
     return file;
   };
 
-  test("the responder accepts the handshake and the delivery on its page", async () => {
+  test("the responder accepts the sample handshake and delivery from the library's page", async () => {
     const [handshake = "", challenge = "", delivery = ""] = blocksOf(
       readPage("docs/guide/library.md"),
       "http",
@@ -159,7 +159,7 @@ describe("blocks of the docs", async () => {
     expect(onDelivery).toHaveBeenCalledOnce();
   });
 
-  test("the emulator accepts the messages on the page about endpoints", async () => {
+  test("the emulator accepts the sample messages from the page about endpoints", async () => {
     const page = readPage("docs/guide/endpoint.md");
     const { path, headers, body } = splitMessage(blocksOf(page, "http").join(""));
     const text = JSON.parse(body) as object;
@@ -188,7 +188,7 @@ describe("blocks of the docs", async () => {
       const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
       expect(answer.ok, await answer.text()).toBe(true);
     }
-    // The URL changed by hand, but the key did not: a different key would mean somebody else's webhook.
+    // The documented change keeps our key, because a different key would mean somebody else's webhook.
     expect(acme.registration).toMatchObject({
       webhook_url: expect.stringContaining("changed-by-hand") as string,
       webhook_verification_key: "our-key",

@@ -22,7 +22,7 @@ async function write(files: Files): Promise<void> {
   }
 }
 
-/** Puts a `pulumi` with this script on PATH. */
+/** The file of a fake `pulumi`, in a folder that is on PATH; it runs this script. */
 const pulumi = (script: string): Files => ({ "bin/pulumi": `#!/bin/sh\n${script}\n` });
 
 /** Returns the findings by the name of their check. */
@@ -72,7 +72,7 @@ describe("apichat doctor in a folder", () => {
     ["ok", /^installed: 0\.1\.0, 0\.2\.0$/, `echo '${JSON.stringify(LISTED)}'`],
     ["warning", /^not installed$/, "echo []"],
     ["skipped", /^pulumi plugin ls failed$/, "exit 3"],
-  ])("reports whether the plugin is installed, and its version: %s, %s", async (status, found, script) => {
+  ])("reports which versions of the plugin are installed, if any: %s, %s", async (status, found, script) => {
     await write({ ...pulumi(script), "Pulumi.yaml": "name: shop\nruntime: python\n" });
     expect((await examine())["plugin"]).toMatchObject({ status, ...text(found) });
   });

@@ -15,7 +15,7 @@ function parse(...words: string[]): Record<string, unknown> {
 
 const isFlag = (point: OpenPoint): boolean => "kind" in point && point.kind === "flag";
 
-/** Returns the value at a path of the emulator's options; {"header":"NAME"} becomes header:NAME. */
+/** Returns the option at this path as a flag's value: {"header":"NAME"} becomes header:NAME. */
 function settingAt(path: string, options: unknown): string {
   const settings: unknown = emulatorOptions.parse(options);
   const found = path.split(".").reduce((at, name) => (at as Record<string, unknown>)[name], settings);

@@ -31,7 +31,7 @@ test.each<[string, RegExp, () => Promise<string>]>([
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
     async () => `http://127.0.0.1:${await freePort()}`,
   ],
-])("an error blames the proxy, not the target: a proxy that %s", async (_, named, start) => {
+])("the error names the proxy, not the target, as its cause: a proxy that %s", async (_, named, start) => {
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";
@@ -55,7 +55,7 @@ test.each<[variables: string[], isUsed: boolean]>([
   const { RegistrationClient } = await importWithProxy(Object.fromEntries(values) as Record<string, string>);
   const client = new RegistrationClient({ baseUrl: `${service.url}/acme`, apiKey: API_KEY });
   expect(await client.getWebhook()).toMatchObject({ status: "verified" });
-  // A proxy receives the whole URL. This one responds itself.
+  // A proxy receives the whole URL. This proxy responds itself, so the service receives nothing.
   expect(proxy.requests.map(({ path }) => path)).toEqual(
     isUsed ? [`${service.url}/acme?action=get-webhook`] : [],
   );

@@ -31,8 +31,8 @@ const BUTTON = {
 };
 
 /**
- * For each client: a call to an address with a query, the hints of the call's errors, and the secrets that no
- * error may contain.
+ * For each client: a call to an address with a query, the hints that its errors have, and the secrets that
+ * its errors must not contain.
  */
 const CLIENTS = [
   {
@@ -106,7 +106,7 @@ describe("an HTTP 200 response", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("with the body %s causes the error %s, which does not contain the API key", async (body, code, text) => {
+  ])("with the body %s fails with the code %s and does not show the API key", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
@@ -160,7 +160,7 @@ describe("a quoted body", () => {
     ["as text", `cannot reach ${SHOWN_URL}`],
     ["in JSON within JSON", `{"got":${JSON.stringify(`${frameOf(SHOWN_URL)}}}`)}}`],
     ["nested too deeply", `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
-  ])("hides query values and somebody else's key: %s", async (_, body) => {
+  ])("contains neither query values nor somebody else's key: %s", async (_, body) => {
     const { url } = await startServer((__, response) => response.writeHead(400).end(body));
     const texts = textsOf(await failureOf(createTestClient(url).getWebhook()));
     for (const hidden of [VALUE, "Geheim", "vk-of-somebody-else", "\\u0047\\u0065"])
@@ -205,7 +205,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
 const echoOf = ({ path, headers, body }: Received): string => `${path} ${headers.authorization} ${body}`;
 
 describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secrets }) => {
-  test.each([400, 401, 302])("even if HTTP %i echoes the request", async (status) => {
+  test.each([400, 401, 302])("even if a response with the status %i echoes the request", async (status) => {
     const { url } = await startServer((request, response) => {
       const location = `https://other.example/${encodeURIComponent(echoOf(request))}`;
       response.writeHead(status, { location }).end(`begin ${echoOf(request)} end`);

@@ -72,7 +72,7 @@ const text =
   (client) =>
     client.sendText({ ...TO, text: "private", ...changes });
 
-/** Wrong input, and its problems under the names that the caller uses. */
+/** Wrong inputs, each with the fields that its problems name, as the caller spells these fields. */
 const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an empty text", text({ text: "" }), [["text"]]],
   ["no sender", text({ sender: undefined }), [["sender.id"], ["sender.name"]]],

@@ -13,7 +13,7 @@ import {
   TO,
 } from "./harness.js";
 
-/** The pauses of a test, in milliseconds. Each ends at once and advances the clock, unless the test holds it. */
+/** The lengths of a test's pauses. A pause only advances the fake clock, unless the test holds it. */
 const pauses: number[] = [];
 let held: Promise<void> = Promise.resolve();
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
@@ -27,7 +27,7 @@ vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
 beforeEach(() => {
   pauses.length = 0;
   held = Promise.resolve();
-  // Only pauses take time, so no attempt is too slow on a busy machine.
+  // On the fake clock only pauses take time, so no attempt exceeds its limit on a busy machine.
   vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
 });
 afterEach(() => vi.useRealTimers());
@@ -111,7 +111,7 @@ describe.each(CALLS)("a failed %s", (operation, call) => {
     expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  const verb = isMessage ? "is not repeated, and reports a possible success," : "is repeated";
+  const verb = isMessage ? "is not repeated, and its error says that it may have succeeded," : "is repeated";
   test.each(LOST)(`${verb} after %s`, async (_, start) => {
     const { url, dispatcher } = await start();
     const error = await failureOf(call(url, { dispatcher }));
@@ -162,7 +162,7 @@ describe.each(CALLS)("%s", (operation, call) => {
 describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
-    ["if missing, is replaced by a back-off that delays", {}, 125],
+    ["falls back to a back-off if missing, and delays", {}, 125],
   ])("%s all calls of both clients to the origin that sent a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));

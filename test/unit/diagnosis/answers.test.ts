@@ -22,7 +22,7 @@ import {
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
 
-/** Wrong responses of endpoints, by the rule that they break. */
+/** Maps each rule to responses that break it. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {
   status: [
     ["404", respond(404), "not_found"],
@@ -95,7 +95,7 @@ test("the reason for a redirect names its target, without the values of the quer
   expect(hint).toContain("register the final URL");
 });
 
-test("the reason quotes the title of a page that has one, not the beginning of the page", async () => {
+test("if the response is a page with a title, the reason quotes that title, not the beginning of the page", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );
@@ -145,7 +145,7 @@ const answerOnly =
   (request, response, index) =>
     (encodingOf(request) === encoding ? answer : respond(400, "not so"))(request, response, index);
 
-/** Passes every handshake after this time on a fake clock. */
+/** Passes every handshake, after this many milliseconds on the fake clock. */
 const answerAfter =
   (ms: number): Answer =>
   (...exchange) => {
@@ -158,7 +158,7 @@ const probe = { probe: true };
 test.each<
   [string, Answer, codes: string[], text?: RegExp, options?: Partial<DiagnoseOptions>, sent?: number]
 >([
-  // In the order of the attempts. Form and JSON are sent at the same time.
+  // In the order in which the encodings are tried; the first two, form and JSON, at the same time.
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding, place): [string, Answer, string[], RegExp, object, number] => [
       `a challenge that is returned only if it was sent as ${encoding}`,

@@ -44,7 +44,7 @@ function answer(steps: Steps, request: Received): [status: number, body?: string
   return isHandshake && steps.isToken(hub_verify_token) ? [200, steps.challenge(hub_challenge)] : [401];
 }
 
-/** Returns the failed checks of an endpoint that makes these mistakes. */
+/** Starts an endpoint that makes these mistakes, and returns the checks that it fails. */
 async function checkWith(mistakes: Partial<Steps>) {
   const { url } = await startServer((request, response) => {
     try {
@@ -57,7 +57,7 @@ async function checkWith(mistakes: Partial<Steps>) {
   return check(url);
 }
 
-/** A mistake: fails to read the parameters of these requests. */
+/** A mistake: the endpoint throws for these requests instead of reading their parameters. */
 const readUnless = (isUnreadable: (request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     if (isUnreadable(request)) throw new Error("not readable");
@@ -138,7 +138,7 @@ const BAD_TOKENS = vectors.handshakes.filter(({ accepted, name }) => !accepted &
 const A_SIGNED_HANDSHAKE = "signed delivery with the fields of a handshake and a wrong token";
 const namesOf = (list: readonly { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** A mistake: accepts a token for which this condition holds. */
+/** A mistake: the endpoint accepts every token for which this condition holds. */
 const trustIf = (isTrusted: (token: unknown, request: Received) => boolean): Partial<Steps> => ({
   parameters: (request) => {
     const given = RIGHT.parameters(request);
@@ -253,7 +253,7 @@ describe.each([
   });
 });
 
-test("an endpoint that verifies reserialized JSON instead of the bytes is both wrong and unsafe", async () => {
+test("an endpoint that checks the signature of reserialized JSON, not of the bytes, is wrong and unsafe", async () => {
   const failed = await checkWith({
     isSigned: (signature, raw) =>
       raw.length > 0 && isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), signature),

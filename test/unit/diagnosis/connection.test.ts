@@ -96,7 +96,7 @@ describe("a TLS connection", () => {
     const diagnosis = await diagnoseFailure(await start());
     expect(diagnosis).toMatchObject({ cause, transcript: { rule: "tls" } });
     expect(diagnosis.reason).toMatch(reason);
-    // Node's own advice is meant for developers of Node programs, not for our users.
+    // Node's error suggests options of Node, which do not help our users.
     expect(JSON.stringify(diagnosis)).not.toMatch(/node\.js|--use-system-ca/i);
   });
 
@@ -118,7 +118,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("causes a warning for an unknown service, and is accepted for a private service", async () => {
+  test("causes a warning if the service's URL is unknown, but none if the service is private too", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);

@@ -78,7 +78,7 @@ test("a workspace is created, changed and removed", async () => {
   expect(body).toMatchObject([{ name: "acme" }]);
 });
 
-test("a registration is set and removed as if by somebody else, without a handshake", async () => {
+test("sets and removes a registration without a handshake, as if somebody else had changed it", async () => {
   const { emulator, acme } = await startAcme();
   const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
   const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
@@ -100,7 +100,7 @@ test("a contact's message goes to bot_url, and an agent's reply is a signed deli
   const wrong = await control(emulator, `POST ${acmePath}/messages`, { ...message, content: 1 });
   expect(wrong).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
-  // Omits the fields that are the same in every reply.
+  // The request may omit these fields, because they are the same in every reply.
   const { message_type: _type, private: _private, ...short } = reply;
   const answered = await control(emulator, `POST ${acmePath}/replies`, short);
   expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
@@ -160,7 +160,7 @@ describe("secrets", () => {
   ])("are masked in %s, and shown only on request", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
-    // This call fails, because the endpoint echoes the whole handshake and not only the challenge.
+    // This set-webhook fails, because the endpoint returns more than the challenge: it echoes the handshake.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
     const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
@@ -178,7 +178,7 @@ describe("secrets", () => {
     for (const secret of held) expect(revealed).toContain(secret);
   });
 
-  test("are masked even if they are wrong, because they may be valid elsewhere", async () => {
+  test("are masked even if the emulator rejects them, because they may be valid elsewhere", async () => {
     const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
     const foreign = "foreign-key-0123456789";
     const body = `{"ChaveApi" : "${foreign}", "webhook_url":"https://a.example/?t=${foreign}", "x": tru`;

@@ -9,7 +9,7 @@ import { CONTROL_ROUTES } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/** Items of the specification or the emulator that share code and tests; the YAML file explains the fields. */
+/** An entry of the YAML file, which explains the fields. Its items share their code and their tests. */
 interface Entry {
   what: string[];
   schemas?: string[];

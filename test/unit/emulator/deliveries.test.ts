@@ -50,7 +50,7 @@ test("a delivery is a POST to the registered URL, with the specified headers and
   ]);
 });
 
-/** A message of each kind in section 2.4, with the kind's name in the control API. */
+/** The kinds of message in section 2.4: each kind's name in the control API, and a message of that kind. */
 const kinds = [
   ["text", samples.OutboundText],
   ["image", samples.OutboundImage],
@@ -74,7 +74,7 @@ test.each(kinds)(
   },
 );
 
-/** The text as written by `JSON.stringify`, and by PHP 8's `json_encode`. */
+/** How `JSON.stringify`, and PHP 8's `json_encode`, write the same text. */
 test.each<[Reading<"deliveryEncoding">, string]>([
   ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
   ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],

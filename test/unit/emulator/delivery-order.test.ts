@@ -24,7 +24,7 @@ describe("deliveries", () => {
     expect(texts()).toEqual(["first", "elsewhere", "second"]);
   });
 
-  test("are attempted as often as deliveryAttempts says, while the next ones wait", async () => {
+  test("are attempted up to deliveryAttempts times, while the next ones of the conversation wait", async () => {
     const options = { deliveryAttempts: 2, deliveryRetryMs: 20 };
     const { acme, texts } = await startScene(options, answering(503, 503));
     const results = await Promise.all(["first", "second"].map((text) => acme.deliver(outbound(text))));
@@ -32,7 +32,7 @@ describe("deliveries", () => {
     expect(results.map(({ verdict }) => verdict)).toEqual(["failed", "delivered"]);
   });
 
-  test("use the URL and key registered at the time they are sent", async () => {
+  test("use the URL and the key that are registered when they are sent", async () => {
     const { acme, results, release, deliveries } = await startTwo();
     acme.change({ webhook_verification_key: "chave-é-nova" });
     release();

@@ -6,7 +6,7 @@ import { apiKey, outbound, set, startAcme, startEndpoint, startScene, verificati
 
 const reply = outbound("Olá", 42);
 
-/** Opens the live stream, and records the stream's text and how it ended. */
+/** Opens the live stream of events, and records its text and how it ends. */
 async function openStream({ url }: Emulator, query = "") {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
@@ -62,7 +62,7 @@ describe("the live stream", () => {
     socket.on("error", () => undefined);
     socket.pause();
     socket.write(`GET /_emulator/events HTTP/1.1\r\nHost: ${new URL(emulator.url).host}\r\n\r\n`);
-    // Exceeds the limit plus the sockets' buffers, because each message causes several events.
+    // Each message causes several events, so the messages exceed the limit plus the sockets' buffers.
     const text = "x".repeat(512 * 1024);
     for (let count = 0; count < 16; count += 1) await acme.deliver({ ...reply, text });
     socket.resume();

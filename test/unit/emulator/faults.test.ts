@@ -69,7 +69,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     ["truncated", expect.stringContaining("terminated"), true],
     ["close-before", expect.stringContaining("fetch failed"), false],
     ["close-after", expect.stringContaining("fetch failed"), true],
-  ])("%j causes the response %j; the operation takes effect: %s", async (fault, expected, isMade) => {
+  ])("%j causes the response %j; whether the operation takes effect: %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
     emulator.injectFault({ operation, fault });
     expect([await outcomeOf(perform())]).toMatchObject([expected]);
@@ -217,7 +217,7 @@ describe("a fault of a delivery", () => {
     expect(scene.acme.deliveries[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(99);
   });
 
-  test("wrong-signature is rejected by a receiver that checks signatures", async () => {
+  test("wrong-signature makes a receiver that checks signatures reject the delivery", async () => {
     const { matched, deliveries } = await deliverWithFault("wrong-signature");
     expect([matched.signature, await judge(deliveries()[0])]).toEqual(["wrong", 401]);
   });
@@ -252,8 +252,8 @@ describe("a fault of a delivery", () => {
   });
 
   test.each([
-    ["swaps a delivery with the next one of its conversation", {}, ["a", "b", "c"], ["b", "a", "c"]],
-    ["without a limit swaps each pair", { every: 1 }, ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
+    ["swaps one delivery with the next one of its conversation", {}, ["a", "b", "c"], ["b", "a", "c"]],
+    ["with every: 1 swaps each pair of deliveries", { every: 1 }, ["a", "b", "c", "d"], ["b", "a", "d", "c"]],
     ["sends a delivery alone if none follows", {}, ["a"], ["a"]],
   ])("reorder %s", async (_what, rule, sent, arrived) => {
     const scene = await startScene();

@@ -121,7 +121,7 @@ export async function waitForDeliveries({ deliveries }: Scene, count: number): P
   return deliveries();
 }
 
-/** Returns the status with which this package's own responder, using the registered key, answers a delivery. */
+/** Passes a delivery to this package's own responder with this key, and returns the response's status. */
 export async function judge(delivery: Received | undefined, key = verificationKey): Promise<number> {
   const respond = createResponder({ verificationKeys: key, onDelivery: () => undefined });
   const { headers = {}, body = "" } = delivery ?? {};
@@ -133,7 +133,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, if it is JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   body: unknown;
 }
 
@@ -169,7 +169,7 @@ export function set(workspace: Workspace, url: string, key = verificationKey): P
   return call(workspace, "set-webhook", { webhook_url: url, webhook_verification_key: key });
 }
 
-/** POSTs to `bot_url` with the flow API key as a bearer token, or as `sent` says. */
+/** POSTs a message to `bot_url` with the flow API key as a bearer token, unless `sent` has other headers. */
 export function sendTo(
   { botUrl, flowApiKey }: Workspace,
   message: unknown,
@@ -200,7 +200,7 @@ export const received = ({ conversations }: Workspace): unknown[] =>
 
 /** Every route of the control API, such as `GET /_emulator/workspaces/{name}`. */
 export const CONTROL_ROUTES = createApi({} as EmulatorState)
-  // Routes for all methods are middleware.
+  // A route whose method is ALL is middleware.
   .routes.filter(({ method }) => method !== "ALL")
   .map(({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`);
 

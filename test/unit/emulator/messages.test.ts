@@ -57,7 +57,7 @@ describe("an invalid message", () => {
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
     { "x-api-key": "wrong-key-98765" },
-  ])("with the headers %j gets 401 and no echo of the key, even if its body is wrong", async (headers) => {
+  ])("with the headers %j gets a 401 without the key, even if its body is wrong", async (headers) => {
     const { acme } = await startSilent();
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
@@ -186,7 +186,7 @@ test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
 
 const flowKeys: Reading<"flowKey">[] = ["bearer", "raw", "body", { header: "X-Flow" }, "none"];
 test.each(flowKeys)(
-  "send presents the key as flowKey %j requires, and no message contains it",
+  "send passes the key where flowKey %j requires it, and no recorded message contains the key",
   async (flowKey) => {
     const { acme } = await startSilent({ flowKey });
     expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
@@ -205,10 +205,10 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-test("requests beyond requestsPerSecond get 429 with Retry-After on both ports, for a second", async () => {
+test("for a second, requests beyond requestsPerSecond get 429 with Retry-After, on either port", async () => {
   const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
-  // Requests without a valid key do not count.
+  // Requests without a valid key do not count towards the limit.
   expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);
   expect((await call(acme, "get-webhook")).status).toBe(200);
   expect((await sendTo(acme, text)).status).toBe(200);

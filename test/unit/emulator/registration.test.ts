@@ -73,7 +73,7 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-test("a query in a workspace's base URL is part of its address", async () => {
+test("the query of a workspace's base URL is part of the workspace's address", async () => {
   const { acme, emulator } = await startAcme({
     workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });
@@ -159,7 +159,7 @@ test.each<[Reading<"registrationKey">, string, object, number]>([
   ["body-or-bearer", apiKey, { ChaveApi: "wrong-key" }, 401],
   ["body-and-bearer", apiKey, { ChaveApi }, 200],
   ["body-and-bearer", "wrong-key", { ChaveApi }, 401],
-])("with registrationKey %s, a call with the bearer token %j and the body %j gets %i", async (...row) => {
+])("with registrationKey %s, the bearer token %j and the body %j get HTTP %i", async (...row) => {
   const [registrationKey, key, body, status] = row;
   const { acme } = await startAcme({ registrationKey });
   const headers = { authorization: `Bearer ${key}` };

@@ -68,7 +68,7 @@ describe("a web page from elsewhere", () => {
     expect(await statusOf(emulator, page, { headers: frame })).toBe(403);
   });
 
-  test("cannot reach the service's own interfaces either", async () => {
+  test("cannot reach the two interfaces of the emulated service either", async () => {
     const { acme, emulator } = await startScene();
     const seen = emulator.requests.length;
     for (const address of [addressOf(acme, "get-webhook"), acme.botUrl]) {
@@ -102,7 +102,7 @@ describe("the token", () => {
     expect(await withToken(token)).toBe(200);
   });
 
-  test("becomes a cookie of the page and is removed from the address, unless it is wrong", async () => {
+  test("is removed from the page's address, and becomes a cookie if it is correct", async () => {
     const { emulator } = await startAcme({ token });
     expect(await control(emulator, `GET ${page}`)).toMatchObject({ status: 401 });
     const wrong = await control(emulator, `GET ${page}?token=wrong`);
@@ -137,7 +137,7 @@ describe("the token", () => {
 test.each(["", "app.js"])("the page restricts what it may load: %j", async (file) => {
   const { emulator } = await startAcme();
   const { headers, status } = await control(emulator, `GET /_emulator/${file}`);
-  // 503 means that the page is not built yet.
+  // The status is 503 if the page is not built yet.
   expect([200, 503]).toContain(status);
   expect(Object.fromEntries(headers)).toMatchObject({
     "content-security-policy":

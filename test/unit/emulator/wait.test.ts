@@ -27,7 +27,7 @@ describe("waitForDelivery", () => {
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
   });
 
-  test("waits for the first match, and then for the verdict on it", async () => {
+  test("waits for the first match, and then for that delivery's verdict", async () => {
     const { emulator, acme } = await startAcme();
     const held = await startHeldEndpoint();
     acme.takeOver({ webhook_url: held.url, webhook_verification_key: verificationKey });
@@ -39,7 +39,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("times out with an error that lists other deliveries or explains their absence, without secrets", async () => {
+  test("times out with an error without secrets that lists other deliveries, or says why there are none", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>

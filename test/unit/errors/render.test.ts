@@ -18,7 +18,7 @@ const FAILURE: Failure = {
   attempts: 1,
 };
 
-test("an error serializes to its data, and its message is that data rendered for a program", () => {
+test("an error's JSON is its data, and its message is that data as rendered for a program", () => {
   const cause = new Error("cut off");
   const { code, summary, ...details } = FAILURE;
   const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
@@ -67,11 +67,11 @@ describe("the text", () => {
     ["command_line", "Pass it with --api-key-file, or set APICHAT_API_KEY"],
     ["list", "Set apiKey or apiKeyEnv in the list, pass --api-key-file"],
     ["fleet", "Set APICHAT_API_KEY, or apiKey or apiKeyEnv in the list"],
-  ])("names a setting as the audience knows it: %s", (audience, words) => {
+  ])("names a setting as this audience sets it: %s", (audience, words) => {
     expect(renderFailure({ ...FAILURE, hints: [{ id: "give_api_key" }] }, audience)).toContain(words);
   });
 
-  test("names a field as the audience knows it", () => {
+  test("names a field as the audience writes it", () => {
     const problem = { field: "webhookUrl", text: "is missing" };
     expect(renderProblem(problem)).toBe("webhookUrl: is missing");
     expect(renderProblem(problem, "list")).toBe("--webhook-url: is missing");

@@ -55,7 +55,7 @@ it("creates a stack with the definition's secrets provider", async () => {
 it.each([
   ["no checkpoints for a stack without random keys", stringKeyWebhook, {}, "true"],
   ["checkpoints for a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["checkpoints if the environment says so", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
+  ["checkpoints if a variable demands it", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
@@ -79,7 +79,7 @@ it("rejects destroy after a killed up, until an up has adopted the created webho
   await answer("exit 0");
   await run("up");
   expect(await run("destroy")).toMatchObject({ outcome: "done" });
-  // On a different machine, only the state records the killed up.
+  // As on a different machine, where only the state shows that an up was killed.
   await answer("exit 0", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]');
   expect((await run("destroy")).failures[0]?.message).toMatch(/while it created acme, .* run up first/);
 });
@@ -118,8 +118,8 @@ it("if the engine's events cannot be read, ends the engine and reports the reaso
 
 it.each([
   ["one for every 500 workspaces of a new fleet", 501, "test-index", 2],
-  ["the number in the backend", 501, "test-2-of-7", 7],
-  ["its own number, even if another fleet has more stacks", 500, "other-2-of-7", 1],
+  ["the number of the fleet's stacks in the backend", 501, "test-2-of-7", 7],
+  ["one for a new fleet, even if another fleet has more stacks", 500, "other-2-of-7", 1],
 ])("chooses the number of stacks: %s", async (_, count, existing, stacks) => {
   await standIn(`echo '[{"name":"org/p/${existing}"}]'`);
   const workspaces = listOf(Array.from({ length: count }, (_one, index) => `w${index}`));

@@ -15,7 +15,7 @@ import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-/** Declares an entry's webhook as it is listed, with this key. */
+/** Returns a `webhook` function that uses the fields of the list's entry, and this key. */
 export const webhookWith =
   (webhookVerificationKey: WebhookArguments["webhookVerificationKey"]): FleetDefinition["webhook"] =>
   ({ baseUrl, apiKey, webhookUrl = "https://chat.example/" }) => ({
@@ -27,7 +27,7 @@ export const webhookWith =
 
 export const randomKeyWebhook = webhookWith({});
 
-/** Names that the hash distributes over all four stacks. */
+/** Names of workspaces. The hash puts some of them into each of the four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
 
 export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace> = {}): ListedWorkspace[] =>
@@ -38,7 +38,7 @@ export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace
     ...fields,
   }));
 
-/** Decides what the fake engine reports for one stack's tasks. */
+/** Returns what the fake engine reports for a task of one stack. */
 export type Script = (task: StackTask) => Partial<StackReport> | Promise<Partial<StackReport>>;
 
 export const botUrlOf = (workspace: string): string => `https://bots.example/api/apichat/${workspace}`;
@@ -109,7 +109,7 @@ class FakeEngine implements Pick<
       ...(wanted.map((workspace) => {
         const isString = typeof webhooks.get(workspace)?.webhookVerificationKey === "string";
         const change = !held.includes(workspace) ? "create" : isRotated && !isString ? "update" : "same";
-        // A preview does not know the bot URL of a new webhook.
+        // Only an up knows the bot URL of a new webhook; a preview does not.
         return action === "up" || change === "same" ? reportOf(workspace, change) : { workspace, change };
       }) satisfies WebhookReport[]),
     ];
@@ -166,7 +166,7 @@ export const stackAt = (index: number): string => `test-${index}-of-4`;
 export const namesIn = ({ context: { stacks } }: TestFleet, index: number): string[] =>
   (stacks[index]?.workspaces ?? []).map(({ name }) => name);
 
-/** A script that reports this many failures as events, and then fails with them. */
+/** A script that reports this many failures, first as events, then in the report of a failed stack. */
 export const failing =
   (count: number): Script =>
   ({ stack: { name: stack }, onEvent }) => {
@@ -175,7 +175,7 @@ export const failing =
     return { outcome: "failed", failures };
   };
 
-/** A script that waits until the run ends it, like an engine that is asked to stop. */
+/** A script that continues until its signal aborts, like an engine that runs until it is asked to stop. */
 export const untilStopped: Script = async ({ signal }) => {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   return { outcome: "stopped" };

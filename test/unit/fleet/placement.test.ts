@@ -17,10 +17,10 @@ test.each([
   expect([1, 4, 20, 999].map((count) => stackOf(name, count))).toEqual([of1, of4, of20, of999]);
 });
 
-test("30 stacks are filled evenly, and a 31st stack moves only the workspaces that it receives", () => {
+test("30 stacks are filled evenly, and adding a 31st moves no workspaces except into that stack", () => {
   const sizes = [...Map.groupBy(NAMES, (name) => stackOf(name, 30)).values()].map(({ length }) => length);
   expect(sizes).toHaveLength(30);
-  // Each stack has 100 workspaces, plus or minus a third.
+  // Each of the 30 stacks has 100 workspaces, plus or minus a third.
   expect(sizes.filter((size) => size < 67 || size > 133)).toEqual([]);
   const moved = NAMES.filter((name) => stackOf(name, 30) !== stackOf(name, 31));
   expect(new Set(moved.map((name) => stackOf(name, 31)))).toEqual(new Set([30]));

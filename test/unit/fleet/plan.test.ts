@@ -50,7 +50,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports an index stack that is missing, or lists a workspace that no stack contains", async () => {
+  it("reports if the index stack is missing, or lists a workspace that no other stack contains", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
@@ -82,7 +82,7 @@ describe("a plan, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops after too many rejected keys, and queries nothing if it is interrupted before it starts", async () => {
+  it("stops after too many rejected keys; sends no query if it is interrupted before it starts", async () => {
     const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
     const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
@@ -97,7 +97,7 @@ describe("a plan, on the emulator", () => {
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],
-  ])("compares our URL with its query, although reports hide it: %s", async (_, query, expected) => {
+  ])("compares our URL including its query, which reports hide: %s", async (_, query, expected) => {
     const registration = { webhook_url: OURS + query, webhook_verification_key: "a-verification-key" };
     const workspaces = [{ name: "acme", apiKey: API_KEY, registration }];
     const { context } = await openOn({ workspaces }, { webhookUrl: `${OURS}?token=0123456789` });

@@ -37,7 +37,7 @@ After fixing this, continue with: node fleet.ts up
 `);
   });
 
-  test("has one row for each problem with an argument, and lists the affected workspaces in that row", () => {
+  test("has one row for each different problem with an argument, which lists the workspaces that have it", () => {
     const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
       const problems = [{ field: "apiKey", text }];
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
@@ -92,7 +92,7 @@ WAVE  OUTCOME   STACKS
 const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "get-webhook" }).toJSON();
 
 describe("a plan", () => {
-  test("shows each stack, what is registered where webhooks will be created, and workspaces that left the list", () => {
+  test("shows the stacks, what is registered where webhooks will be created, and workspaces that left the list", () => {
     expect(render(fleetPlan())).toBe(`Fleet production, plan: done in 12.3 s
 
 STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  FAILED  SECONDS

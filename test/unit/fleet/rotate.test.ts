@@ -31,7 +31,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("reports a string key that does not change, before a second stack is changed", async () => {
+  it("stops after the first stack if `webhook` returns a string key that does not change", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);
@@ -44,7 +44,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const interrupt = new AbortController();
     let ended = 0;
     const onEvent = ({ type }: FleetEvent): void => {
-      // The first two stacks that end belong to the up of the first wave and to its verification.
+      // The first wave ends two runs of its stack: the up, and the preview that verifies it.
       if (type === "stack-ended" && (ended += 1) === 2) interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
@@ -66,7 +66,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 });
 
 describe("the name of a rotation", () => {
-  it("defaults to the date, and changes nothing when repeated", async () => {
+  it("defaults to today's date; rotating again under the same name changes nothing", async () => {
     const fleet = await openDeployed();
     const { rotation } = await rotateFleet(fleet.context, {});
     expect(rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
@@ -76,7 +76,7 @@ describe("the name of a rotation", () => {
     expect(new Set(changes)).toEqual(new Set(["same"]));
   });
 
-  it("must match the first rotation of the definition", async () => {
+  it("must be the first rotation in the definition, if that has rotations", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
     const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));

@@ -19,7 +19,7 @@ import {
 
 const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
 
-it("a run processes as many stacks at once as allowed, and divides the calls among them", async () => {
+it("a run processes as many stacks at once as allowed, and divides the concurrent calls among them", async () => {
   const { context, engine } = await openTestFleet();
   const two = Promise.withResolvers<void>();
   const waitForTwo: Script = async () => {
@@ -40,7 +40,7 @@ it("a run processes as many stacks at once as allowed, and divides the calls amo
   expect(shares).toEqual([3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2]);
 });
 
-it("a run counts failures while stacks run, and at the limit ends these stacks and starts no more", async () => {
+it("a run counts failures while stacks run; at the limit, it ends the running stacks and starts no more", async () => {
   const fleet = await openTestFleet();
   const { scripts } = fleet.engine;
   scripts.set(stackAt(0), untilStopped);
@@ -113,7 +113,7 @@ const without = (...gone: string[]): string[] => NAMES.filter((name) => !gone.in
 
 it.each([
   ["that a failed stack removed", true],
-  ["that disappeared before this run", false],
+  ["that is in no stack any more when the run starts", false],
 ])("the index stack drops a workspace %s", async (_, fails) => {
   const before = await openDeployed();
   const [gone = ""] = namesIn(before, 1);
@@ -126,7 +126,7 @@ it.each([
 });
 
 describe("workspaces that leave the list", () => {
-  it("are removed, up to the allowed number", async () => {
+  it("are removed if they are not more than allowed", async () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(23));
     expect(await upFleet(context, { maxRemovals: 23 })).toMatchObject({ outcome: "done" });
     expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(NAMES.slice(23)));
@@ -135,7 +135,7 @@ describe("workspaces that leave the list", () => {
   it.each([
     [11, {}],
     [1, { maxRemovals: 0 }],
-  ])("are rejected before anything runs: %i with %j", async (count, options) => {
+  ])("are rejected before anything runs if they are too many: %i with %j", async (count, options) => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     const { problems } = await failureOf(upFleet(context, options));
     const text: unknown = expect.stringContaining(`must be at least ${count}, got`);

@@ -25,7 +25,7 @@ it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
   ["not-deployed", { change: "same" }, "update"],
   ["to-be-removed", { change: "same" }, "delete"],
   ["gone", { change: "create", drift: gone }, "create"],
-])("a watch reports %s for a webhook with %j and a key with the change %j", async (kind, seen, change) => {
+])("a watch reports %s for the webhook %j whose key has the change %j", async (kind, seen, change) => {
   const fleet = await openDeployed();
   see(fleet, seen, change && [{ workspace: fleet.first, change }]);
   const properties = seen.drift?.properties ?? [];
@@ -35,7 +35,7 @@ it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
   });
 });
 
-it("a watch fails if a stack failed or was not started, and reports the drift of the others", async () => {
+it("a watch fails if a stack fails or is not started, but reports the drift of the other stacks", async () => {
   const fleet = await openDeployed();
   see(fleet, { change: "update", drift: CHANGED });
   fleet.engine.scripts.set(stackAt(1), failing(1));

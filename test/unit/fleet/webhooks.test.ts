@@ -20,7 +20,7 @@ const derived: FleetDefinition["webhook"] = (workspace, { rotations }) => ({
   webhookVerificationKey: { derivedFrom: "a seed", rotations: [...rotations] },
 });
 
-test("`webhook` is called for each workspace, with the rotations of the definition", async () => {
+test("`webhook` is called for each workspace, and gets the definition's rotations", async () => {
   const webhooks = await call(derived, ["r2", "r1"]);
   expect([...webhooks.keys()].toSorted()).toEqual(NAMES);
   expect(webhooks.get("acme")).toMatchObject({
@@ -61,6 +61,6 @@ test.each([
   expect(text).toMatch(message);
   expect(text).toMatch(/^webhook: for \w+, /);
   expect(text).not.toContain(API_KEY);
-  // The same mistake affects every workspace, but only a few are listed.
+  // Every workspace has the same problem, but the error lists only a few of them.
   expect(text.split("\n")).toHaveLength(6);
 });

@@ -50,7 +50,7 @@ test.each([
   acme({ verificationKeys: UNKNOWN }),
   acme({ verificationKeys: [KEY, UNKNOWN] }),
   acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-  // The default path, /healthz, would be taken, but this path is not known yet.
+  // The workspace's default path, /healthz, would be rejected, but its path is set and not known yet.
   { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
   { workspaces: { acme: UNKNOWN } },
   { workspaces: UNKNOWN },
@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays the same if the stack or the resource (with an alias) is renamed, unless it had been set", async () => {
+  test("stays the same if the stack or the resource (with an alias) is renamed, unless the program had set it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -76,7 +76,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
   });
 
-  test("differs between stacks of the same name in two backends", async () => {
+  test("differs between stacks that have the same name in different backends", async () => {
     const project = join(run.folder, "program");
     await mkdir(join(project, "src"), { recursive: true });
     vi.spyOn(process, "cwd").mockReturnValue(join(project, "src"));
@@ -92,7 +92,7 @@ describe("the folder", () => {
     vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state");
     await note();
     expect(new Set(folders).size).toBe(4);
-    // The same backend, written differently.
+    // This URL means the same backend as the last one.
     vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state/");
     expect((await checked()).dataDir).toBe(folders.at(-1));
   });
@@ -152,7 +152,7 @@ test.each<[Values, reason: RegExp]>([
   expect(failure.reason).toMatch(reason);
   expect(failure.reason).not.toContain("secret-value");
   expect(failure.reason).not.toContain(KEY);
-  // If a failure named its property, the engine would print the value, which may contain a secret here.
+  // If the failure named the property, the engine would print that property's value, which may be a secret.
   expect(failure.property).toBe("");
 });
 
@@ -160,19 +160,19 @@ describe("derived keys", () => {
   const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
-  test("precede the workspace's own keys, and the inputs do not contain the seed", async () => {
+  test("come first in verificationKeys, before the workspace's own, and the inputs do not contain the seed", async () => {
     const inputs = await checked(derivation);
     expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("make other keys unnecessary, and depend on the workspace's subject", async () => {
+  test("are enough without other keys, and depend on the workspace's subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });
 
-  test("are unknown while a part of the derivation is", async () => {
+  test("are unknown in a preview if the seed, the rotations or the subject are", async () => {
     for (const more of [{ derivedFrom: UNKNOWN }, { rotations: UNKNOWN }, acme({ subject: UNKNOWN })]) {
       const { workspaces } = await checked({ ...derivation, ...more });
       expect(workspaces["acme"]?.verificationKeys).toBe(UNKNOWN);

@@ -36,7 +36,7 @@ const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
 const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
-test("each workspace has a URL, with the port from the id", async () => {
+test("each workspace has a URL, whose port is the one in the process's id", async () => {
   const responder = new HandshakeResponder("chat", {
     derivedFrom: pulumi.output("a-seed"),
     workspaces: {
@@ -58,7 +58,7 @@ test("each workspace has a URL, with the port from the id", async () => {
   expect(await pulumi.isSecret(responder.urls)).toBe(false);
   expect(await valueOf(responder.port)).toBe(4567);
   expect(await valueOf(responder.pid)).toBe(42);
-  // If the component had inputs of its own, they would contain the keys unencrypted.
+  // The component registers no inputs, because they would contain the keys unencrypted.
   expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
   expect(childInputs()).toMatchObject({
     name: "chat",
@@ -75,7 +75,7 @@ test("each workspace has a URL, with the port from the id", async () => {
   });
 });
 
-test("the workspaces' URLs depend on the process, so webhooks are created after it", async () => {
+test("the workspaces' URLs depend on the process, so webhooks that use them are created after it", async () => {
   const { urls } = new HandshakeResponder("chat", {
     publicUrl: "https://tunnel.example",
     workspaces: { acme: { verificationKeys: KEY } },
@@ -98,7 +98,7 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
     "https://tunnel.example/a/acme",
     "http://127.0.0.1:4567/healthz",
   ],
-])("the URLs contain the address from %j", async (more, url, healthUrl) => {
+])("the URLs contain the address that follows from %j", async (more, url, healthUrl) => {
   const responder = new HandshakeResponder("chat", { workspaces, ...more });
   expect(await valueOf(responder.urls.acme)).toBe(url);
   expect(await valueOf(responder.healthUrl)).toBe(healthUrl);

@@ -21,7 +21,7 @@ function cpuMsOf(work: () => unknown): number {
 test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);
   expect(findSecrets(clean, [KEY])).toEqual([]);
-  // In a longer base64 text, the characters around the secret stay.
+  // Base64 that contains more than the secret keeps the characters around it.
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
@@ -35,7 +35,7 @@ test.each<[string, string, string[], string]>([
   ["secrets that overlap", "abcdef", ["abcd", "cdef"], "[redacted]"],
   ["a secret at both ends", "secret and secret", ["secret"], "[redacted] and [redacted]"],
   ["a long secret", `<${LONG}>`, [LONG], "<[redacted]>"],
-  ["a long prefix of the secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
+  ["a text that is cut off within a long secret", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
   ["a secret with special characters of regular expressions", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
   ...["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)].flatMap((secret) =>
     [secret, JSON.stringify(secret).slice(1, -1)].map((echoed): [string, string, string[], string] => [
@@ -49,7 +49,7 @@ test.each<[string, string, string[], string]>([
   expect(redact(text, ...secrets)).toBe(clean);
 });
 
-test("hides a value that it cannot redact, without throwing", () => {
+test("hides a value that is not a string, and does not throw", () => {
   expect(redact(null as unknown as string, KEY)).toBe("[redacted]");
 });
 
@@ -74,9 +74,9 @@ test.each<[string, (index: number) => string]>([
       const textOf = (length: number): string => piece.repeat(Math.ceil(length / piece.length));
       const [short, long] = [textOf(2 ** 13), textOf(2 ** 17)];
       const longMs = cpuMsOf(() => redactAll(long));
-      // 16 times the text would take 256 times the work if each position scanned the rest.
+      // The long text has 16 times the length. It would take 256 times the work if each position scanned the rest.
       expect(longMs).toBeLessThan(100 * cpuMsOf(() => redactAll(short)));
-      // The other redactor has a tenth of the keys.
+      // redactTenth has only a tenth of the keys.
       expect(longMs).toBeLessThan(5 * cpuMsOf(() => redactTenth(long)));
     }
   },

@@ -97,7 +97,7 @@ test("does not migrate without `create`, or from a version older than the first 
 test("names the release that a newer file needs, and changes neither the file nor its log", () => {
   const writer = openSqlite(makeOlder("newer"), FORMAT);
   writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
-  // As after a kill: the version is only in the write-ahead log.
+  // Copied while it is open, as after a kill: the new version is only in the write-ahead log.
   const path = join(folder, "killed.sqlite");
   for (const end of ["", "-wal"]) copyFileSync(join(folder, `newer.sqlite${end}`), `${path}${end}`);
   writer.close();

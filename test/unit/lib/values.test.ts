@@ -23,7 +23,7 @@ describe("printing a URL", () => {
     ["", "(not a URL)"],
   ])("prints %s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
-  test("in a state, keeps a URL without a query, and hides the values of a query", () => {
+  test("as a state stores it, a URL without a query is unchanged, and a query's values are hidden", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });
@@ -62,7 +62,7 @@ test.each([
   expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
 });
 
-test("the version and the required versions match package.json", () => {
+test("VERSION, MIN_NODE and MIN_PULUMI match package.json", () => {
   const { version, engines, peerDependencies } = packageJson;
   expect(version).toBe(VERSION);
   expect(engines.node).toBe(`>=${MIN_NODE}`);

@@ -23,8 +23,8 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("all problems are reported at once, without secret values, and without values misplaced as names", async () => {
-  /** A value in the place of a name, as if a colon were missing. */
+test("all problems are reported at once, without secrets, and without values that stand in place of names", async () => {
+  /** A value where an input's name belongs, as if the name and its colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
     baseUrl: secret(API_KEY),
@@ -50,7 +50,7 @@ test("all problems are reported at once, without secret values, and without valu
   expect(reasonsOf([...failures, ...more.failures])).not.toContain(misplaced);
 });
 
-/** The placeholders for unknown values: text, boolean, number, list, asset, archive, object. */
+/** The engine's placeholders for an unknown text, boolean, number, list, asset, archive and object. */
 test.each([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",

@@ -24,8 +24,8 @@ import { type Acme, isolateRuns, startAcme } from "../webhook/harness.js";
 
 export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
-// The engine's side: a client that calls a plugin in this process over gRPC, and a server that receives
-// the plugin's log lines.
+// Imitates the engine: a client calls the plugin, which runs in this process, over gRPC, and a server
+// receives the plugin's log lines.
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
@@ -38,7 +38,7 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 const isSecret = (value: unknown): value is { value: unknown } =>
   typeof value === "object" && value !== null && SIGNATURE in value;
 
-/** The values without marks. */
+/** Returns the values without their secret marks. */
 export const clear = (values: Marked): Marked => unmark(values) as Marked;
 
 /** The paths of marked secrets, such as `workspaces.acme.verificationKeys`. */
@@ -84,7 +84,7 @@ let engine: EngineClient;
 let provider: ReturnType<typeof connectProvider>;
 const stops: (() => void)[] = [];
 
-/** Starts a new run: an engine at a different address, and a plugin that knows nothing yet. */
+/** Starts a new run: an engine at a different address, and a plugin that has received no call yet. */
 export async function startRun(): Promise<void> {
   const { address } = await startEngine(received);
   engine = new EngineClient(address);
@@ -139,7 +139,7 @@ const cancel = async (): Promise<void> => void (await call("cancel", new empty.E
 export function resourceOf(type: string, name = "acme", module = "apichat:index") {
   const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
   const calls = resourceCalls(call, urn);
-  /** The inputs as check returns them. */
+  /** Calls check, which must pass, and returns its inputs. */
   const checked = async (news: Marked, olds: Marked = {}): Promise<Marked> => {
     const { inputs, failures } = await calls.check(news, olds);
     expect(failures).toEqual([]);

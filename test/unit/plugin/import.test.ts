@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { API_KEY, startAcme, type Acme } from "../webhook/harness.js";
 import { failureOf, isolatePlugins, resourceOf, secret, webhook } from "./harness.js";
 
-// An import and an SDK's `get` are reads without a state.
+// For an import, and for an SDK's `get`, the engine calls read with an ID but no state.
 
 const plugin = isolatePlugins();
 
-/** Starts with a registered webhook that is in no state. */
+/** Starts an emulator on which a webhook is registered that no state contains. */
 async function startRegistered(): Promise<Acme> {
   const started = await startAcme();
   const { webhookUrl, webhookVerificationKey } = started.args;
@@ -15,7 +15,7 @@ async function startRegistered(): Promise<Acme> {
   return started;
 }
 
-test("the ID of an import can be the base URL, or the bot URL of the configured workspace", async () => {
+test("an import's ID can be a base URL, or else the bot URL of the configured workspace", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
   expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID must be the base URL/s);

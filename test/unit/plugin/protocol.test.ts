@@ -41,7 +41,7 @@ test("the plugin accepts and returns secrets", async () => {
   expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
 });
 
-test("attaching an engine starts a new run, which may delete webhooks that the last run declared", async () => {
+test("attaching an engine starts a new run, which can delete webhooks that only the last run declared", async () => {
   const started = await startAcme();
   const { id, outs } = await webhook.create(await webhook.checked(programOf(started)));
   const { address } = await startEngine();
@@ -61,7 +61,7 @@ describe("lines", () => {
     ]);
   });
 
-  test("go to the attached engine, and are dropped until the first engine attaches", async () => {
+  test("go to the attached engine; before the first engine attaches, they are dropped", async () => {
     const next = await startEngine();
     await plugin.call("attach", new plugins.PluginAttach(), { address: next.address });
     await webhook.check(args);
@@ -120,7 +120,7 @@ describe("the configuration", () => {
       baseUrl: { kind: DELETE },
       apiKey: { kind: UPDATE },
     });
-    // With an alias, the engine passes the whole configuration of the dynamic provider.
+    // If a resource has an alias of the dynamic provider, the engine passes that provider's configuration.
     const foreign = await diffConfig({ __internal: {}, "pulumi:project": "shop" }, olds);
     expect(Object.fromEntries(foreign.detaileddiffMap)).toMatchObject({ baseUrl: { kind: ADD } });
     expect(foreign).toMatchObject({ diffsList: ["baseUrl", "apiKey"], replacesList: [] });
@@ -129,7 +129,7 @@ describe("the configuration", () => {
 
 test.each([
   ["the configuration", true],
-  ["the arguments, which take precedence over the configuration", false],
+  ["their arguments, which take precedence over the configuration", false],
 ])("a webhook and the function use %s", async (_, isConfigured) => {
   const { acme, args, actions } = await startAcme();
   const { webhookUrl, webhookVerificationKey } = args;
