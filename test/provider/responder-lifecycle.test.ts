@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another process has started in a new folder at that path; that process keeps running", async () => {
+  test("ends even if another process has started in a new folder at that path, which keeps running", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();

@@ -95,7 +95,7 @@ test("the reason for a redirect names its target, without the values of the quer
   expect(hint).toContain("register the final URL");
 });
 
-test("if the response is a page with a title, the reason quotes that title, not the beginning of the page", async () => {
+test("if the response is a page with a title, the reason quotes the title, not the start of the page", async () => {
   const { url } = await startServer(
     respond(200, "<!doctype html><html><title>\n Sign in </title>", HTML_TYPE),
   );

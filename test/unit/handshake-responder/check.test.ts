@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays the same if the stack or the resource (with an alias) is renamed, unless the program had set it", async () => {
+  test("stays the same if the stack or resource (with an alias) is renamed, unless the program set it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -160,7 +160,7 @@ describe("derived keys", () => {
   const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
-  test("come first in verificationKeys, before the workspace's own, and the inputs do not contain the seed", async () => {
+  test("come before the workspace's own in verificationKeys, and the inputs do not contain the seed", async () => {
     const inputs = await checked(derivation);
     expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);

@@ -23,7 +23,7 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("all problems are reported at once, without secrets, and without values that stand in place of names", async () => {
+test("reports all problems at once, without secrets, and without values that stand in place of names", async () => {
   /** A value where an input's name belongs, as if the name and its colon were missing. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
