@@ -10,7 +10,7 @@ const pages = readPages();
 const guide = readPage("examples/fleet/README.md");
 const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts")
-    // Omits blocks that import the generated SDK: the package does not contain it. providers.test.ts tests it.
+    // The package does not contain the generated SDK: providers.test.ts tests the blocks that import it.
     .filter((code) => !code.includes("pulumi-apichat-sdk"))
     .map((code, index) => ({
       file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,

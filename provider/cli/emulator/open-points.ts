@@ -13,7 +13,7 @@ export function addOpenPointOptions(command: Command): Command {
   });
 }
 
-/** Omits the open points' options from a command's help; shell completion still offers them. */
+/** Omits the open points' options from a command's help. The command still accepts them. */
 export const hideOpenPoints = (command: Command): Command =>
   command.configureHelp({
     visibleOptions: (shown) =>

@@ -95,7 +95,7 @@ describe("a failing endpoint", () => {
     expect(error.message).not.toContain("query-value");
   });
 
-  test("causes a hint if perhaps only this machine cannot reach it", async () => {
+  test("causes a hint if the service may reach it although this machine cannot", async () => {
     const error = await failureOf(run(await startNobody()));
     expect(error.transcript).toMatchObject({ rule: "unreachable", addresses: ["127.0.0.1"] });
     expect(error.httpStatus).toBeUndefined();
