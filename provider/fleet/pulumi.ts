@@ -124,7 +124,7 @@ export function outputOf({ call, code, output, errors }: PulumiEnd): string {
   throw new Error((reason || unexplained) + hintOf(code, reason));
 }
 
-/** Returns advice that the engine itself lacks; its own advice to log in, for example, is for Pulumi Cloud only. */
+/** Returns advice that the engine does not give; for example, it explains login for Pulumi Cloud only. */
 function hintOf(code: number | null, reason: string): string {
   if (code === NOT_LOGGED_IN)
     return "; for a different backend, set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login";

@@ -149,7 +149,7 @@ const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
 export function describeConnectionError(error: unknown): string {
   const code = connectionCode(error);
-  if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
+  if (NOT_TLS.test(code)) return `the server does not speak TLS on this port (${code})`;
   const message = error instanceof Error ? error.message : String(error);
   const words = message.replace(OPENSSL_LINE, "$1").replace(RUNTIME_ADVICE, "");
   return words.includes(code) ? words : `${code} ${words}`;

@@ -26,7 +26,7 @@ const TYPES = new Map([
   ["boolean", "true or false"],
 ]);
 
-/** Returns the message for an issue whose schema defines none. */
+/** Returns the message for an issue if the schema does not define one. */
 export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;

@@ -50,7 +50,7 @@ export function createMetrics(dataDir: string, spool: Pick<Spool, "ask">) {
   const pending = new Gauge(define("pending_deliveries", "Deliveries in the spool.", "workspace"));
   const oldest = new Gauge(define("oldest_pending_seconds", "Age of the oldest delivery.", "workspace"));
   const deadLetters = new Gauge(define("dead_letters", "Deliveries that were given up.", "workspace"));
-  const bytes = new Gauge(define("spool_bytes", "Size of the spool's file and its log."));
+  const bytes = new Gauge(define("spool_bytes", "Size of the spool on disk, in bytes."));
   new Gauge(define("build_info", "Always 1.", "version")).set({ version: VERSION }, 1);
   collectDefaultMetrics({ register: registry });
   // These gauges have the suffix of a counter, which `promtool check metrics` rejects.

@@ -48,7 +48,8 @@ type Probe = "ready" | "health";
  * Responds on the paths of a configuration. Each workspace's path answers handshakes, and responds 200 to a delivery
  * once it is stored, or 503 if that fails. The ready path responds 200, or 503 while nothing can be stored or the
  * responder drains. The health path responds 200, or 503 if only a restart would help. Every other path responds 404.
- * Finds paths in a map: a framework's router would need the web's Request and Response, which the responder does not.
+ * Looks paths up in a map: a framework's router would need the Fetch API's Request and Response, which the responder
+ * does not use.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;

@@ -29,7 +29,7 @@ export interface Service {
   endpoint: Endpoint;
 }
 
-/** Starts the service and the endpoint, and registers the endpoint with a handshake, as a program does. */
+/** Starts the service and the endpoint, and registers the endpoint with a handshake, as a Pulumi program would. */
 export async function startService(options: EmulatorOptions = {}): Promise<Service> {
   const workspaces = [{ name: "acme", apiKey: API_KEY, botCode: "bot-acme" }];
   const [emulator, endpoint] = await Promise.all([

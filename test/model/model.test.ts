@@ -88,7 +88,7 @@ const readingOf = <Reading extends string>({ readings }: { readings: Record<Read
   fc.constantFrom(...(Object.keys(readings) as Reading[]));
 const { handshake, failedHandshake, beforeFirstSet, errorShape } = OPEN_POINTS;
 
-/** The service's readings of the specification's open points, if they affect registrations. */
+/** How the service may read those open points of the specification that affect registrations. */
 const readings: fc.Arbitrary<EmulatorOptions> = fc.record(
   {
     handshake: fc.record({

@@ -156,7 +156,7 @@ export async function createStack(
     ...commands,
     /** Changes the program for the next command. */
     run: (next: PulumiFn): void => void (program = next),
-    /** Runs a command that must fail, and returns its output and the error. */
+    /** Runs a command that must fail, and returns the error's message, which contains the output. */
     fails: async (which: Command, given?: object): Promise<string> => {
       const failure: unknown = await commands[which](given).then(
         ({ output }) => new Error(`the command succeeded:\n${output}`),

@@ -218,7 +218,7 @@ const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
 
 /**
  * Formats the examples as one code block per language, in Pulumi's markup: each generated SDK contains only the
- * example in its language. An SDK for a language without an example does not contain the heading either.
+ * example in its language. If its language has no example, the SDK contains neither an example nor the heading.
  */
 function writeExamples(examples: Record<string, string>): string {
   const blocks = Object.entries(examples).map(

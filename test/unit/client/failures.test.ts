@@ -186,7 +186,7 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
     ["the name does not resolve", "ENOTFOUND", async () => "http://service.example", { dispatcher }],
     [
       "the service speaks plain http",
-      "it does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
+      "the server does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
       async () => (await startServer()).url.replace("http:", "https:"),
       {},
     ],

@@ -192,8 +192,8 @@ describe("Retry-After", () => {
 });
 
 test.each([
-  ["is called before each retry but not before the first attempt", true, 3],
-  ["ends the operation with undefined if it resolves to false", false, 1],
+  ["is called before each retry, not before the first attempt", true, 3],
+  ["that resolves to false ends the operation, which then returns undefined", false, 1],
 ])("beforeRepeat %s", async (_, mayRepeat, sent) => {
   const { url, requests } = await startServer(answerFirst([503, 503]));
   const beforeRepeat = vi.fn<() => Promise<boolean>>(() => Promise.resolve(mayRepeat));

@@ -145,7 +145,7 @@ const answerOnly =
   (request, response, index) =>
     (encodingOf(request) === encoding ? answer : respond(400, "not so"))(request, response, index);
 
-/** Passes every handshake, after this many milliseconds on the fake clock. */
+/** Answers every handshake correctly, after this many milliseconds on the fake clock. */
 const answerAfter =
   (ms: number): Answer =>
   (...exchange) => {
@@ -170,14 +170,14 @@ test.each<
     ],
   ),
   [
-    "a challenge that is rejected if sent as a form, as FastAPI does without python-multipart",
+    "an endpoint that rejects the challenge as a form, as FastAPI does without python-multipart,",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
     ["only_as_json"],
     /HTTP 500.*pip install python-multipart/,
   ],
   ["a challenge with 201", answerWith(() => 201), ["not_200"], /with HTTP 201; the specification/],
   [
-    "a challenge that is returned with 202 if it was sent as JSON",
+    "a challenge returned with 202 if it was sent as JSON",
     answerWith((encoding) => (encoding === "json" ? 202 : 200)),
     ["not_200"],
     /with HTTP 202;/,

@@ -73,7 +73,7 @@ describe("a TLS connection", () => {
     [
       "no TLS",
       "tls_not_spoken",
-      /^form: it does not speak TLS on this port \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
+      /^form: the server does not speak TLS on this port \(ERR_SSL_WRONG_VERSION_NUMBER\)$/,
       async () => (await startServer()).url.replace("http:", "https:"),
     ],
     [
@@ -118,7 +118,7 @@ describe("a loopback or private address", () => {
     },
   );
 
-  test("causes a warning if the service's URL is unknown, but none if the service is private too", async () => {
+  test("causes a warning if no service URL is passed, but none if the service is private too", async () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);

@@ -23,7 +23,7 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-describe("a wrong call gets a response that names the problem", () => {
+describe("a wrong call is rejected", () => {
   test("a body that is too large or not JSON, or a wrong method", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
@@ -178,7 +178,7 @@ describe("secrets", () => {
     for (const secret of held) expect(revealed).toContain(secret);
   });
 
-  test("are masked even if the emulator rejects them, because they may be valid elsewhere", async () => {
+  test("are masked even if the emulator does not know them, because another service may accept them", async () => {
     const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
     const foreign = "foreign-key-0123456789";
     const body = `{"ChaveApi" : "${foreign}", "webhook_url":"https://a.example/?t=${foreign}", "x": tru`;

@@ -134,7 +134,7 @@ test("after the back-off or Retry-After, a delivery is retried with the same id 
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual(Array(3).fill(delivery?.id));
   const [one = 0, two = 0, three = 0] = target.requests.map(({ atMs }) => atMs);
-  // First pause: at least half of the back-off, because Retry-After is 0. Second pause: Retry-After, 1 s.
+  // First pause: Retry-After is 0, so the back-off applies; jitter may halve it. Second pause: Retry-After, 1 s.
   expect(two - one).toBeGreaterThanOrEqual(18);
   expect(three - two).toBeGreaterThanOrEqual(990);
 });

@@ -79,7 +79,7 @@ type Args = { name: string } & Partial<WebhookInputs>;
 
 export type Acme = Awaited<ReturnType<typeof startAcme>>;
 
-/** Starts an emulator with the workspaces acme and other, and acme's endpoint. */
+/** Starts an emulator with the workspaces `acme` and `other`, and starts acme's endpoint. */
 export async function startAcme(options: EmulatorOptions = {}) {
   const workspaces = [
     { name: "acme", apiKey: API_KEY },
