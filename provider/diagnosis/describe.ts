@@ -125,7 +125,7 @@ export function findHandshakeWarnings({
   if (privateAddresses.length > 0) {
     warn(
       "private_address",
-      `${privateAddresses.join(", ")} is a loopback or private address, ` +
+      `the endpoint has a loopback or private address (${describeAddresses(privateAddresses)}), ` +
         "which only a service on the same network can reach",
     );
   }

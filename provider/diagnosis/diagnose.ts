@@ -158,7 +158,7 @@ function fail(
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
   const reason =
-    `${describeAddresses(addresses)} is a loopback or private address, ` +
+    `the endpoint has a loopback or private address (${describeAddresses(addresses)}), ` +
     `which the service at ${formatUrl(serviceUrl)} cannot reach`;
   const record = { url: formatUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });

@@ -82,15 +82,15 @@ export async function flood(count: number, options: FloodOptions) {
   };
 
   const begunMs = performance.now();
-  const allSent = new AbortController();
-  const disturbing = [
-    repeat(killEveryMs, kill, allSent.signal),
-    repeat(reloadEveryMs, () => requestReload(responder.instance), allSent.signal),
-  ];
+  const over = new AbortController();
+  const stop = (): void => over.abort();
   const url = `http://127.0.0.1:${port}/acme`;
-  const microseconds = await sendAll(url, count, { signal, repeats: killEveryMs !== undefined });
-  allSent.abort();
-  await Promise.all(disturbing);
+  const sending = { signal: AbortSignal.any([signal, over.signal]), repeats: killEveryMs !== undefined };
+  const [microseconds] = await Promise.all([
+    sendAll(url, count, sending).finally(stop),
+    repeat(killEveryMs, kill, over.signal),
+    repeat(reloadEveryMs, () => requestReload(responder.instance), over.signal),
+  ]).finally(stop);
   const tookMs = performance.now() - begunMs;
   const { arrived } = await target.ask();
   const files = await Promise.all(["", "-wal"].map((end) => stat(join(dataDir, `spool.sqlite${end}`))));

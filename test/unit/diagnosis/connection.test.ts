@@ -122,7 +122,7 @@ describe("a loopback or private address", () => {
     const { url } = await startServer(respond(404));
     const { warnings } = await diagnose(url);
     expect(warnings.map(({ code }) => code)).toEqual(["private_address"]);
-    expect(warnings[0]?.text).toContain("127.0.0.1 is a loopback or private address");
+    expect(warnings[0]?.text).toContain("has a loopback or private address (127.0.0.1)");
     expect((await diagnose(url, { serviceUrl: "http://127.0.0.1:9/" })).warnings).toEqual([]);
   });
 });
