@@ -36,7 +36,7 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   { error: receivedError },
 );
 
-// The JSON Schema is made from the types, which lack these patterns, so each field has a `@pattern` tag.
+// The JSON Schema is made from the types, which lack these patterns, so each field that uses one has a `@pattern` tag.
 
 /** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z

@@ -10,7 +10,7 @@ interface ResponderCommandOptions extends Omit<ServeOptions, "configFile"> {
   config?: string;
 }
 
-/** The subcommands list kept deliveries and forward dead letters again, whether a responder is running or not. */
+/** The subcommands read and change the spool, whether a responder is running or not. */
 export function responderCommand(): Command {
   return (
     new Command("responder")

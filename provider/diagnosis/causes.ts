@@ -18,7 +18,7 @@ export const FORMS_FAIL =
 const SAME_KEY = "give the endpoint the same verification key";
 
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
-  private_address: { hint: "give a URL that the service can reach, such as one of a tunnel or proxy" },
+  private_address: { hint: "give a URL that the service can reach, such as a tunnel's or a proxy's" },
   name_not_resolved: {
     finding: "the name does not resolve",
     hint: "check the host name for typos, and its DNS record; a new record may take minutes",

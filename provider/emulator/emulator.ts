@@ -67,7 +67,7 @@ export interface Emulator {
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
    * Resolves with the newest delivery that matches; if none does yet, with the next that does. A pending delivery
-   * matches only if `match` asks for `pending`. If none matches in time, throws `timeout` and names the latest ones.
+   * matches only if `match` asks for `pending`. If no delivery matches in time, throws `timeout` and names the latest.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
   /**

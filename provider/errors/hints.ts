@@ -186,7 +186,7 @@ export function renderHint(hint: Hint, context: Context): string {
 
 /**
  * The command to paste to remove someone else's webhook. It removes only a webhook with this URL, so one that
- * was registered in the meantime is kept. Query values in the URLs may be hidden.
+ * was registered in the meantime is kept. The command also accepts a webhook URL whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
   `${commandLine()} webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;

@@ -45,7 +45,7 @@ function problemsOf(args: unknown): string[] {
   if (typeof key !== "string" && !isRecord(key))
     missing.push(`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`);
   else if (typeof key !== "string" && key["rotation"] !== undefined)
-    missing.push("webhookVerificationKey.rotation must not be set: the command rotate sets it");
+    missing.push('webhookVerificationKey.rotation must not be set: the command "rotate" sets it');
   const wrong = Object.entries(args)
     .filter(([, value]) => !isPlain(value))
     .map(([name]) => `${name} must have plain values only: no Output, no promise, no function`);

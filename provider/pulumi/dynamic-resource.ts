@@ -46,7 +46,7 @@ export function rejectUnknown({ args, added }: ResourceSpec, news: object): Chec
 
 /**
  * Keeps the secrets of a dynamic resource encrypted, rejects inputs that the resource does not have, and names the
- * resource in failures. The class marks secrets and rejects misspelt arguments too, but a transform of the program
+ * resource in failures. The class also marks secrets and rejects misspelt arguments, but a transform in the program
  * runs later, and may drop the marks and add any input.
  */
 export function guardDynamic<L extends Lifecycle>(

@@ -101,7 +101,7 @@ function printAdoptedOrReplaced(
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
-/** Changes the registration only if it is still ours, or if a refresh has shown its drift. */
+/** Updates the registration, unless it may not be overwritten: see {@link lookBeforeUpdate}. */
 function updateWebhook(
   state: WebhookState,
   inputs: WebhookInputs,

@@ -105,7 +105,7 @@ test("a responder neither loses nor rejects a delivery during a rotation, even w
   const records = await deliverDuring(acme, () => stack.fails("up"));
   expect(registeredKey()).toBe(first);
   scene.emulator.clearFaults();
-  // Only acme's webhook is updated. globex's key stays the same, and so does its URL, which the preview knows.
+  // The failed up has already updated the key and the responder, so only acme's webhook is left to update.
   const rotate = async () => expect(await stack.up()).toMatchObject({ changes: { same: 5, update: 1 } });
   records.push(...(await deliverDuring(acme, rotate, records.length)));
 

@@ -22,7 +22,7 @@ async function openTerminals(ports: readonly number[]) {
   await Promise.all(ports.map(requireFree));
   const backend = await createBackend();
   const folder = await realpath(backend.folder);
-  // Removes the backend's variables: if Pulumi has no backend, `init` also prints a command that chooses one.
+  // Removes the backend's variables, so that `init` also prints the command that chooses a backend.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
   const bin = join(folder, "bin");
   await mkdir(bin);

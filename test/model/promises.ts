@@ -74,7 +74,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 /**
  * Whether a command may remove a webhook: either the program no longer declares it, or it now uses the name
  * of the webhook's resource for a different workspace. In the latter case, the webhook is kept if the command
- * checks the whole program first, and finds the resource's address in it.
+ * checks the whole program first, and the base URL in the state is still the one in the program.
  */
 function mayBeRemoved(
   world: World,
@@ -225,7 +225,7 @@ function learn(world: World, seen: Seen): void {
   const { command, workspace, ok, after, killed, failures, requests } = seen;
   const known = world.known[workspace];
   const isDeclared = world.program.has(workspace);
-  // The webhook was given up permanently.
+  // The workspace's resource is no longer in the state.
   const isLeft = after.stored.length === 0;
   if (isLeft && isAtOtherBot(world, seen)) known.ours = [];
   if (ok && seen.isRefreshing) known.isUnseen = false;

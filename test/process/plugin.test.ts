@@ -24,7 +24,7 @@ test.each([
   ],
   ["-h", /^pulumi-resource-apichat \d/],
   ["--version", /^\d+\.\d+\.\d+\n$/],
-])("the plugin with %s prints a description and ends", async (word, shown) => {
+])("the plugin with %s prints its help or version, and ends", async (word, shown) => {
   const said = await startProgram([word], { script }).ended;
   expect(said).toEqual({
     exitCode: 0,

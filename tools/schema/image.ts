@@ -24,7 +24,7 @@ export function generateImageLock(): Record<string, string> {
   const own = { ...find(""), version, resolved: tarball, name: undefined, devDependencies: undefined };
   const locked: Record<string, unknown> = { "": { dependencies }, [`node_modules/${name}`]: own };
   const needed = [metrics, ...Object.keys(own.dependencies ?? {})];
-  // This loop appends the dependencies that it finds to the list.
+  // This loop extends the list that it iterates over by each package's dependencies.
   for (const one of needed) {
     const path = `node_modules/${one}`;
     const found = find(path);

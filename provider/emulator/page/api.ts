@@ -39,7 +39,7 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const text = await response.text().catch(unreachable);
   const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new Error(refusalOf(answer) ?? `The emulator responded with ${response.status} but gave no reason.`);
+  throw new Error(refusalOf(answer) ?? `Unexpected response: HTTP ${response.status}, without a reason.`);
 }
 
 /** The browser's own reason ("Failed to fetch") does not help. */

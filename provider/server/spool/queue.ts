@@ -71,7 +71,7 @@ export class SpoolQueue extends SpoolFile {
     this.#statements.remove.run(this.#lastPosition);
   }
 
-  /** Removes a delivery whose attempt succeeded. The next delivery of its conversation is then due. */
+  /** Removes a delivery that succeeded or is now a dead letter. The next one of its conversation is then due. */
   complete(position: number, timedOut = false): void {
     const { workspace, conversation } = this.#settle(position, timedOut);
     this.#statements.remove.run(position);

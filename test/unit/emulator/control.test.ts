@@ -143,7 +143,7 @@ test("health and settings show the state of the emulator", async () => {
   });
 });
 
-/** Echoes the request, as some endpoints do for debugging. */
+/** Echoes the body, as some endpoints do for debugging, and adds the API key in base64. */
 const echo: Respond = (request, response) => {
   response.setHeader("x-seen", encodeURIComponent(request.body));
   response.end(`${request.body} ${Buffer.from(apiKey).toString("base64")}`);

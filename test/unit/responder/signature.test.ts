@@ -3,7 +3,7 @@ import { Webhooks } from "@octokit/webhooks";
 import { expect, it } from "vitest";
 import { signBody, verifySignature } from "../../../provider/responder/index.js";
 
-// test/contract/cases/signatures.ts tests WebCrypto and the header.
+// test/contract/cases/signatures.ts tests the signature's header and, in workerd, WebCrypto.
 
 const KEY = "a key that others sign with, and é";
 const FOREIGN_KEY = "the key of somebody else";

@@ -28,8 +28,8 @@ describe("readRegistration", () => {
     ["four empty strings", removed],
     ["nulls", { webhook_url: null, webhook_status: null }],
     ["no webhook_url, but a bot_url", { bot_url: configuration.bot_url }],
-    ["an empty webhook_url and other values", { ...configuration, webhook_url: "" }],
-    ["a null webhook_url and other values", { ...configuration, webhook_url: null }],
+    ["an empty webhook_url beside non-empty fields", { ...configuration, webhook_url: "" }],
+    ["a null webhook_url beside non-empty fields", { ...configuration, webhook_url: null }],
   ])("treats %s as nothing registered, alone and in an envelope", (_reading, data) => {
     expect(readRegistration(data)).toBeUndefined();
     const envelope = registrationEnvelope.parse({ status: "ok", data });

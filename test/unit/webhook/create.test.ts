@@ -276,11 +276,11 @@ test("set-webhook is not called after a failed preflight", async () => {
 });
 
 describe("a lost response", () => {
-  test.each<Fault[]>([
-    ["html"],
-    [{ status: 502, afterChange: true }, { status: 401 }],
-    [{ status: 502, afterChange: true }, { status: 422 }],
-  ])("is recovered with get-webhook, even if the key is masked: %j, then %j", async (...faults) => {
+  test.each<[Fault[]]>([
+    [["html"]],
+    [[{ status: 502, afterChange: true }, { status: 401 }]],
+    [[{ status: 502, afterChange: true }, { status: 422 }]],
+  ])("is recovered with get-webhook, even if the key is masked: faults %j", async (faults) => {
     const { acme, args, emulator } = await startAcme({ maskKey: true });
     for (const fault of faults) emulator.injectFault({ operation: "set-webhook", fault });
     expect((await create(args)).botUrl).toBe(acme.botUrl);
