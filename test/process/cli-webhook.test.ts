@@ -54,7 +54,7 @@ const plan = async (...parameters: string[]) => {
 const OURS = (key = VERIFICATION_KEY) => ({ webhook_url: webhookUrl, webhook_verification_key: key });
 const FOREIGN = { webhook_url: "https://foreign.example/hook", webhook_verification_key: "foreign-key-0123" };
 
-/** The output that names the foreign webhook, and the command that removes it. */
+/** The output for a conflict: the error shows the command that removes the foreign webhook. */
 const CONFLICT = () => ({
   exitCode: 1,
   stdout: "",
