@@ -104,7 +104,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // Reloads by a signal, because `requestReload` waits only 10 s, which is too short on a busy machine.
+  // Reloads by a signal, as an operator does, and waits until the log reports the reload.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");

@@ -41,7 +41,7 @@ async function startAcme(options: EmulatorOptions = {}): Promise<{ emulator: Emu
   return { emulator, args };
 }
 
-test("a partly completed create keeps its state in the resource", async () => {
+test("if a webhook is not verified in time, create fails but returns the resource's state", async () => {
   const { emulator, args } = await startAcme({ statusAfterSet: "pending" });
   const provider = await startRun();
   const { botUrl } = emulator.workspace("acme");
