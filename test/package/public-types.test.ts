@@ -50,7 +50,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   return names;
 }
 
-/** Whether this is a zod schema, whose comments are on the type that has the same name. */
+/** Whether this is a zod schema. Its members need no comments, because the type of the same name has them. */
 const isZod = (node: ts.Node): boolean => ts.isVariableDeclaration(node) && /\bz\.Zod/.test(node.getText());
 
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>

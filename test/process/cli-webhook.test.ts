@@ -102,7 +102,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("gives up when the key is rejected three times, and calls set-webhook only with --preflight off", async () => {
+  test("gives up if the endpoint rejects the key 3 times; calls set-webhook only with --preflight off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);

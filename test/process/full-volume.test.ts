@@ -7,7 +7,7 @@ import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../suppor
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
-/** A long timeout, because a busy machine's disk is slow. */
+/** A long timeout, because the disk of a busy machine can be slow. */
 const WAIT = { timeout: 60_000 };
 const TEXT = "x".repeat(192 * 1024);
 

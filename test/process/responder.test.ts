@@ -82,7 +82,7 @@ describe("the responder as a process", () => {
     }
     const { instance } = await startResponder(home);
     await expect.poll(() => countsOf(home).pending).toBe(0);
-    // Deliveries that were forwarded just before a kill are forwarded again.
+    // A delivery that was forwarded just before a kill may be forwarded again, so duplicates are dropped.
     const received = new Set(
       receiver.received.map(({ body }) => {
         const { conv_id, text } = JSON.parse(body.toString()) as { conv_id: number; text: string };
