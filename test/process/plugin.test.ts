@@ -8,7 +8,7 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
 test.each([[["127.0.0.1:1"]], [[]]])(
-  "the plugin with %j only prints a port, and ends when the engine does",
+  "plugin %j prints only a port, and ends after the engine",
   async (words) => {
     // Stands for the Pulumi program's folder, to which the plugin must not write.
     const cwd = await makeFolder();
