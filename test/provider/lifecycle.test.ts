@@ -52,7 +52,7 @@ test("if a webhook is not verified in time, create fails but returns the resourc
   expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending", not "verified"/)]);
 });
 
-test("each call names what to install if the package is missing", async () => {
+test("if the package is missing, each call fails with a command that installs it", async () => {
   const { args } = await startAcme();
   const folder = await makeFolder();
   const provider = await startRun({ folder });
