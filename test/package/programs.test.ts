@@ -37,7 +37,7 @@ beforeAll(async () => {
   [packed, scene] = await Promise.all([packPackage(), openScene(["acme"])]);
 });
 
-test("up, refresh and destroy work in a program with the packed tarball, installed with pnpm", async () => {
+test("up, refresh and destroy work in a program if pnpm installs the packed tarball", async () => {
   const workspace = scene.emulator.workspace("acme");
   const webhookUrl = `${scene.endpoint.url}/acme`;
   const path = join(await packed.install(), "program");
@@ -61,7 +61,7 @@ test("up, refresh and destroy work in a program with the packed tarball, install
   expect(output).toMatch(/^ +status *: "verified"$/m);
   expect(output).toContain(`: "${workspace.botUrl}"`);
 
-  // refresh and destroy do not run the program, but the dynamic provider loads the package from its folder.
+  // refresh and destroy do not run the program, but they too load the package from the program's folder.
   workspace.change({ webhook_url: `${scene.endpoint.url}/other` });
   expect(await folder.run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");
   workspace.change({ webhook_url: webhookUrl });

@@ -13,7 +13,7 @@ const program = ts.createProgram(
 );
 const checker = program.getTypeChecker();
 
-/** The exports of a file and their members, including inherited ones, but none that a dependency declares. */
+/** The exports of a file and their members, also inherited ones, except what a dependency declares. */
 function namesOf(file: string): Map<string, ts.Symbol[]> {
   const names = new Map<string, ts.Symbol[]>();
   const add = (name: string, symbol: ts.Symbol): boolean => {
@@ -39,7 +39,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   for (const exported of checker.getExportsOfModule(module)) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
     add(symbol.name, symbol);
-    if (file.endsWith("/dynamic.d.ts")) continue; // Its members are for the engine, and no user sees them.
+    if (file.endsWith("/dynamic.d.ts")) continue; // Only the engine uses the members of its exports.
     for (const declaration of symbol.declarations ?? [])
       if (!isZod(declaration)) walk(declaration, symbol.name);
     const type = checker.getDeclaredTypeOfSymbol(symbol);
@@ -50,7 +50,7 @@ function namesOf(file: string): Map<string, ts.Symbol[]> {
   return names;
 }
 
-/** Whether this is a zod schema, whose comments are on the type that has the same name. */
+/** Whether this is a zod schema. Its members need no comments, because the type of the same name has them. */
 const isZod = (node: ts.Node): boolean => ts.isVariableDeclaration(node) && /\bz\.Zod/.test(node.getText());
 
 const isMember = (node: ts.Node): node is ts.ClassElement | ts.TypeElement =>
@@ -68,7 +68,7 @@ describe("each export of the published types, and each member, has a doc comment
   test.each(entries)("%s", (_path, file) => {
     const names = namesOf(file);
     expect(names.size).toBeGreaterThan(0);
-    // If several shapes of a union have the same member, an editor shows the comments of all of them.
+    // If several types of a union have the same member, one comment is enough: an editor joins them all.
     const without = [...names].filter(([, symbols]) =>
       symbols.every((symbol) => symbol.getDocumentationComment(checker).length === 0),
     );

@@ -101,7 +101,7 @@ describe("the bills of materials", () => {
     return bill.components.map(({ name }) => name);
   }
 
-  test("list exactly the packages in the plugin's bundle", async () => {
+  test("for the plugin, list exactly the packages in its bundle", async () => {
     const bundle = await readFile(`${root}plugin/main.js`, "utf8");
     const paths = bundle.matchAll(/"node_modules\/((?:@[^/"]+\/)?[^/"]+)/g);
     const bundled = new Set([...paths].map(([, name = ""]) => name));
@@ -112,7 +112,7 @@ describe("the bills of materials", () => {
     expect([...bundled].filter((name) => !`\n${licences}`.includes(`\n${name}\n\n`))).toEqual([]);
   });
 
-  test("list the packages that npm installs, and those in the bundles", async () => {
+  test("for the npm package, list the packages that npm installs and those in the bundles", async () => {
     const folder = await makeFolder();
     await writeBill(root, folder);
     const names = await readBill(join(folder, "pulumi-apichat.cdx.json"));

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { runCliProcess } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-it("apichat doctor prints a row for each check, with a hint, and exits with 1 if a check fails", async () => {
+it("apichat doctor prints a row for each check, hints at fixes, and exits with 1 if a check fails", async () => {
   const folder = await makeFolder();
   const options = { cwd: folder, environment: { PATH: folder } };
   const { exitCode, stdout, stderr } = await runCliProcess(["doctor"], options);

@@ -17,7 +17,7 @@ export { API_KEY, VERIFICATION_KEY };
 /** A secret that the tests put into the queries of URLs. */
 export const QUERY_SECRET = "query-token-0123456789";
 
-/** The returned function writes a file (mode 0600) to a folder of the tests, and returns the file's path. */
+/** The returned function writes a file (mode 0600) to a temporary folder, and returns the file's path. */
 export async function makeWriter() {
   const folder = await makeFolder();
   return async (name: string, content: string, mode = 0o600): Promise<string> => {
@@ -41,7 +41,7 @@ export interface CliRun extends Said {
   error: { code: string; message: string } | undefined;
 }
 
-/** Runs the command line in this process, and searches its whole output for the tests' secrets. */
+/** Runs the command line in this process. Fails if its output contains a secret that is not in `shows`. */
 export async function runCli(
   parameters: readonly string[],
   { shows, ...options }: CliOptions = {},

@@ -20,7 +20,7 @@ const post = async (url: string, body: string): Promise<number> =>
   (await fetch(url, { method: "POST", body })).status;
 
 describe("apichat listen", () => {
-  it("passes a handshake, prints each request, and exits with 0 on Ctrl-C", async () => {
+  it("answers a handshake, prints each request, and exits with 0 on Ctrl-C", async () => {
     const { url, end } = await listen();
     const answer = await fetch(createHandshake({ url, verificationKey: KEY, challenge: "c1" }));
     expect(await answer.text()).toBe("c1");

@@ -98,7 +98,7 @@ test("a long result is written completely to a slow reader", async () => {
 test.each([
   [[], "interrupted\n"],
   [["--json"], '{"error":{"code":"interrupted","message":"stopped by Ctrl-C"}}\n'],
-])("a slow service is reported after 2 s; after Ctrl-C the exit code is 130: %j", async (json, end) => {
+])("with %j, a slow service is reported after 2 s, and Ctrl-C makes the exit code 130", async (json, end) => {
   const slow = `${(await startServer(() => undefined)).url}/`;
   const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
     environment: { APICHAT_API_KEY: API_KEY },

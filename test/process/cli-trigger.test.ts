@@ -29,7 +29,7 @@ test("apichat trigger sends one signed delivery of the given kind, and prints th
   ]);
 });
 
-test("apichat trigger exits with 1 if the endpoint rejects the delivery, or if nothing listens", async () => {
+test("apichat trigger exits with 1 if the endpoint rejects the delivery or cannot be reached", async () => {
   const { url: to } = await startEndpoint({ keys: "a key of somebody else" });
   expect(await trigger(to)).toMatchObject({
     exitCode: 1,

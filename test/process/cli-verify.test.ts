@@ -6,7 +6,7 @@ import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const verify = (...parameters: string[]) => runCli(["verify", ...parameters], { environment });
 
-/** An endpoint that accepts any token, and returns the challenge in this form. */
+/** Starts an endpoint that accepts any token, and responds with the challenge as `write` changes it. */
 const startAnswering = async (write: (challenge: string) => string, status: number): Promise<string> => {
   const answer: Answer = ({ body }, response) =>
     response.writeHead(status).end(write(new URLSearchParams(body).get("hub_challenge") ?? ""));

@@ -54,7 +54,7 @@ const plan = async (...parameters: string[]) => {
 const OURS = (key = VERIFICATION_KEY) => ({ webhook_url: webhookUrl, webhook_verification_key: key });
 const FOREIGN = { webhook_url: "https://foreign.example/hook", webhook_verification_key: "foreign-key-0123" };
 
-/** The output that names the foreign webhook, and the command that removes it. */
+/** The output for a conflict: the error shows the command that removes the foreign webhook. */
 const CONFLICT = () => ({
   exitCode: 1,
   stdout: "",
@@ -102,7 +102,7 @@ describe("apichat webhook set", () => {
     expect(acme().registration).toMatchObject(OURS());
   });
 
-  test("gives up when the key is rejected three times, and calls set-webhook only with --preflight off", async () => {
+  test("gives up if the endpoint rejects the key 3 times; calls set-webhook only with --preflight off", async () => {
     const { url } = await startEndpoint({ keys: "another-key-0123456789" });
     const refused = ["set", "--webhook-url", `${url}/hook`, "--json"];
     const patient = await webhook([...refused, "--ready-seconds", "3600"]);

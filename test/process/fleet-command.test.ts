@@ -30,7 +30,7 @@ const STACKS = [
   placed("production-1-of-2", "initech", "umbrella"),
 ];
 
-/** Runs the command line with a fake fleet. Returns its output, and the calls of the fleet's methods. */
+/** Runs the command line with a fake fleet. Returns the output, and which methods of the fleet were called. */
 async function run(
   words: string,
   { plan, up = () => Promise.resolve(fleetReport()), watch = "no-drift", botUrls = {} }: Reports = {},
@@ -98,7 +98,7 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test.each<[string, Reports, number, RegExp]>([
-    ["runs nothing without changes", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
+    ["runs nothing if nothing changes", { plan: NOTHING_TO_DO }, 0, /nothing to do: 4 webhooks as declared/],
     [
       "changes nothing if its plan fails",
       { plan: { outcome: "failed" } },

@@ -37,7 +37,7 @@ test("the folder of a killed run is kept for a day; a completed run leaves no fo
   expect(await readdir(fleet.folder)).toEqual([".gitignore", "Pulumi.yaml"]);
 });
 
-test("write creates a stack's project that only its owner can read, and overwrites only its own projects", async () => {
+test("write creates a stack's project that only its owner can read, and never overwrites other projects", async () => {
   const folder = await makeFolder();
   const fleet = await openFleet(definitionIn(join(folder, ".fleet")));
   const target = join(folder, "stack");

@@ -7,13 +7,13 @@ import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../suppor
 import { countsOf, KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
-/** A long timeout, because a busy machine's disk is slow. */
+/** A long timeout, because the disk of a busy machine can be slow. */
 const WAIT = { timeout: 60_000 };
 const TEXT = "x".repeat(192 * 1024);
 
 const readinessOf = async (origin: string): Promise<number> => (await fetch(`${origin}/readyz`)).status;
 
-/** Each delivery belongs to its own conversation. */
+/** Sends a large delivery in this conversation, and returns the status of the response. */
 const deliver = (origin: string, conversation: number): Promise<number> =>
   deliverTo(`${origin}/acme`, KEY, { conv_id: conversation, text: TEXT });
 
@@ -44,7 +44,7 @@ test("a spool on a full volume keeps a reserve; when the target is back, it drai
   const { volume, receiver, home, responder } = await startOnVolume("ext4", megabytes);
   const { origin } = responder;
   let acknowledged = await deliverUntilFull(origin);
-  // SQLite moves its log into the file later, which frees a little space.
+  // Later, SQLite moves its log into the database file, which frees a little space to fill.
   const fillAgain = async (): Promise<number> => {
     acknowledged = await deliverUntilFull(origin, acknowledged);
     return readinessOf(origin);

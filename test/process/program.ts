@@ -37,7 +37,7 @@ export interface ProgramOptions {
   /** The script to run. Default: that of `apichat`. */
   script?: string;
   environment?: Record<string, string>;
-  /** A command that runs the program. It must do so in its own process, as `exec` does. */
+  /** A command that runs the program. It must replace itself with the program, as `exec` does. */
   under?: readonly string[];
   /** What the program reads from stdin, which is not a terminal. Default: nothing. */
   stdin?: string | undefined;
@@ -139,7 +139,7 @@ export const run = (...parameters: string[]): Promise<Said> => runHere(parameter
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
 
-/** Creates a folder with a configuration, removed after the tests. */
+/** Creates a folder with a configuration file. The folder is removed after the tests. */
 export async function makeHome(config: object | string = {}) {
   const folder = await makeFolder();
   const configFile = join(folder, "config.json");
@@ -177,7 +177,7 @@ export async function startResponder(
 async function findAnnouncement(home: Home, { child, ended }: Program): Promise<Instance> {
   for (;;) {
     const instance = await readInstance(home.dataDir);
-    // After kill -9, the file may still be the announcement of the killed process.
+    // After kill -9, instance.json may still announce the killed process.
     if (instance?.pid === child.pid && instance !== undefined) return instance;
     if (child.exitCode !== null || child.signalCode !== null) throw new Error((await ended).stderr);
     await new Promise((resolve) => setTimeout(resolve, 10));

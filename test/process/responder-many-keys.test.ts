@@ -40,7 +40,7 @@ describe("a responder for 1,000 workspaces with two keys each", () => {
     const log = (): Promise<string> => readFile(join(home.dataDir, "responder.log"), "utf8");
     expect(await deliverTo(`${origin}/w0`, first[0] ?? "")).toBe(200);
     await expect.poll(log).toContain('"not forwarded"');
-    // The path is a key, as after a mistake in the URL. The log must not show it.
+    // The path is a key that somebody put into the URL by mistake. The log must not show the key.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"event":"refused","status":404,"code":"not_found"');
     // The delivered message's text is "Hello"; the log must not contain it.
@@ -60,8 +60,8 @@ describe("a responder for 1,000 workspaces with two keys each", () => {
     const files = await readdir(home.dataDir);
     expect(files).toEqual(expect.arrayContaining(["responder.log", "spool.sqlite"]));
     for (const file of files) {
-      // instance.json may contain the token. The reserve is 8 MiB of random bytes, and to search it would
-      // take minutes.
+      // instance.json may contain `instance.token`. The reserve is 8 MiB of random bytes, and searching it
+      // would take minutes.
       if (!["instance.json", "spool.sqlite-reserve"].includes(file))
         texts.push(await readFile(join(home.dataDir, file), "latin1"));
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
@@ -104,7 +104,7 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     await expect.poll(() => said).toContain("longest ");
     return Number(/longest (\S+)/.exec(said)?.[1]);
   };
-  // Reloads by signal: a client of the control interface waits only 10 s, too short for a busy machine.
+  // Reloads by a signal, as an operator does, and waits until the log reports the reload.
   const reload = async (): Promise<void> => {
     said = "";
     child.kill("SIGHUP");

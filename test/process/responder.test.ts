@@ -67,7 +67,7 @@ describe("the responder as a process", () => {
     for (let round = 0; round < 2; round++) {
       const { child, ended, origin } = await startResponder(home);
       const until = acknowledged.length + 100 + round * 100;
-      /** Sends one conversation until the responder is gone. */
+      /** Sends deliveries of one conversation until the responder has ended. */
       const send = async (conversation: number): Promise<void> => {
         for (let number = 0; ; number++) {
           const message = { conv_id: conversation, text: String(number) };
@@ -82,7 +82,7 @@ describe("the responder as a process", () => {
     }
     const { instance } = await startResponder(home);
     await expect.poll(() => countsOf(home).pending).toBe(0);
-    // Deliveries that were forwarded just before a kill are forwarded again.
+    // A delivery that was forwarded just before a kill may be forwarded again, so duplicates are dropped.
     const received = new Set(
       receiver.received.map(({ body }) => {
         const { conv_id, text } = JSON.parse(body.toString()) as { conv_id: number; text: string };
@@ -109,7 +109,7 @@ describe("the responder as a process", () => {
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(200);
     await rm(join(home.dataDir, "spool.sqlite-wal"));
     for (let sent = 0; sent < count; sent++) expect(await deliver()).toBe(503);
-    // A different process creates a new log.
+    // This command, a different process, creates a new log.
     await startProgram(["responder", "deliveries", "--config", home.configFile]).ended;
     expect([await deliver(), ...(await probe()).map(({ status }) => status)]).toEqual([503, 503, 503]);
     child.kill("SIGKILL");
@@ -194,7 +194,7 @@ describe("the responder as a process", () => {
   });
 });
 
-it("a responder whose spool's thread ends exits with 1, and keeps acknowledged deliveries", async () => {
+it("if the spool's thread ends, a responder exits with 1, and keeps acknowledged deliveries", async () => {
   const home = await makeHome();
   const hook = join(home.folder, "thread.mjs");
   const ending =
@@ -211,7 +211,7 @@ it("a responder whose spool's thread ends exits with 1, and keeps acknowledged d
   expect(countsOf(home).pending).toBe(1);
 });
 
-/** Sends a request without its body. */
+/** Sends the head of a request, but not its body. */
 async function openRequest(port: number): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => socket.destroy());

@@ -20,7 +20,7 @@ const start = async (stdin: "pipe" | "ignore"): Promise<Provider> => {
   return provider;
 };
 
-/** Starts node with this program, whose stdin stays open until the test closes it. */
+/** Starts Node with these arguments. Its stdin stays open until the test closes it. */
 const startNode = (...parameters: string[]) => {
   const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));

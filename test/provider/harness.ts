@@ -15,7 +15,7 @@ export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
 /** Starts the SDK's dynamic provider as the engine does: in its own process, called over gRPC. */
 export async function startProvider(options: { folder?: string; stdin?: "pipe" | "ignore" } = {}) {
-  // An address of an engine. It is random, because each new address means a new run.
+  // The engine's address. It is random, because the provider takes each new address for a new run.
   const child = spawn(process.execPath, [dispatcher, `127.0.0.1:${randomInt(2 ** 47)}`], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", NODE_COMPILE_CACHE: compileCache },

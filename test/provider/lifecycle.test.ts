@@ -41,7 +41,7 @@ async function startAcme(options: EmulatorOptions = {}): Promise<{ emulator: Emu
   return { emulator, args };
 }
 
-test("a partly completed create keeps its state in the resource", async () => {
+test("if a webhook is not verified in time, create fails but returns the resource's state", async () => {
   const { emulator, args } = await startAcme({ statusAfterSet: "pending" });
   const provider = await startRun();
   const { botUrl } = emulator.workspace("acme");
@@ -52,7 +52,7 @@ test("a partly completed create keeps its state in the resource", async () => {
   expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending", not "verified"/)]);
 });
 
-test("each call names what to install if the package is missing", async () => {
+test("if the package is missing, each call fails with a command that installs it", async () => {
   const { args } = await startAcme();
   const folder = await makeFolder();
   const provider = await startRun({ folder });

@@ -36,7 +36,7 @@ async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Pr
 
 const create = async (more: Values = {}): Promise<Created> => responders.create(await checked(more));
 
-/** Creates a responder on a port that the system assigns to no other program meanwhile. */
+/** Creates a responder on a port that the system assigns to no other program during the tests. */
 const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
   create({ port: await freePort(), ...more });
 
@@ -99,7 +99,7 @@ describe("create", () => {
     expect(JSON.parse(await readConfig(created))).toMatchObject({ port, host: "127.0.0.1", dataDir });
   });
 
-  test("adopts the process of a killed run, which is not in the state", async () => {
+  test("adopts a process that is not in the state because the run that started it was killed", async () => {
     const lost = await create();
     const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
@@ -110,7 +110,7 @@ describe("create", () => {
 
   test("if the process cannot start, fails with its output on one line, without the key", async () => {
     const { port } = await startTcpServer();
-    // Not an address of this machine, so the process fails, and its message quotes the address.
+    // Not an address of this machine, so the process fails with a message that quotes it. Also the key.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
       [
@@ -182,7 +182,7 @@ test("for a responder on another machine, read and delete only warn, and update 
 });
 
 describe("update", () => {
-  test("is needed if diff finds a change; new keys and a new public URL need no restart", async () => {
+  test("is needed for every change, and keeps the process if only keys and the public URL change", async () => {
     const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
@@ -199,7 +199,7 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
-  test("moves to a changed port; if the port is then omitted, returns to the port in the id", async () => {
+  test("moves the process to a changed port, and back to the id's port if the port is omitted later", async () => {
     const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });
@@ -321,7 +321,7 @@ test("while a process hangs, read, update and delete fail; once it responds, the
 const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
 
 describe("a process whose folder was removed", () => {
-  test("ends: then refresh reports it as gone, update restarts it on its port, or delete does nothing", async () => {
+  test("ends; then refresh reports it as gone, update restarts it on its port, and delete does nothing", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     await expectPids([]);
@@ -338,7 +338,7 @@ describe("a process whose folder was removed", () => {
     await expectGone(updated.outs.dataDir);
   });
 
-  test("ends even if another process has started in a new folder at that path, which keeps running", async () => {
+  test("ends even if another process, which keeps running, has started in a new folder at that path", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();

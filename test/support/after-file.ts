@@ -1,6 +1,6 @@
 import { afterAll } from "vitest";
 import { cleanUp } from "./http.ts";
 
-// A set-up file runs for each test file, so this hook is added each time. Test files share workers, so a hook
-// in a module that they import would be added only for the first file.
+// A set-up file such as this runs for each test file, so each test file gets the hook. An imported module runs
+// only once in each worker, so only the worker's first test file would get the hook from it.
 afterAll(cleanUp);

@@ -33,8 +33,8 @@ export interface Command {
 export type StartCommand = (file: string, ...parameters: string[]) => Command;
 
 /**
- * Starts commands in a folder, with this environment only. Processes that they leave behind are ended after
- * the file's tests.
+ * Returns a function that starts commands in this folder, with only this environment. After the tests,
+ * processes that the commands left behind are ended.
  */
 export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {
   afterTests(() => endProcessesNaming(folder));

@@ -10,7 +10,7 @@ export function unmark(value: unknown): unknown {
 
 type Method = (...parameters: never[]) => unknown;
 
-/** Wraps a lifecycle: removes secret marks from its results, and from the states in its failures. */
+/** Wraps a lifecycle to remove secret marks from its results, and from the states in its errors. */
 export function unmarked<L extends object>(lifecycle: L): L {
   const methods = Object.entries(lifecycle as Record<string, Method>).map(([name, method]) => {
     if (name === "configure") return [name, method] as const;

@@ -25,6 +25,6 @@ export async function startEndpoint({ keys = VERIFICATION_KEY } = {}): Promise<E
   return { ...listening, deliveries, answerWith, accept };
 }
 
-/** The tests' secrets contain characters that every encoding writes differently. */
+/** The tests' secrets contain characters that JSON and URLs escape. */
 export const VERIFICATION_KEY = 'vk/acme+test=&<secret>"ü"-0123456789';
 export const API_KEY = 'ak/system+test=&<secret>"ü"-0123456789';

@@ -4,7 +4,7 @@ import { afterTests } from "./http.ts";
 import { copyExample } from "./program-folder.ts";
 import type { Backend } from "./stack.ts";
 
-/** Copies the example fleet, and starts the emulator that its README starts, on a free port. */
+/** Copies the example fleet, and starts the same emulator as its README does, but on a free port. */
 export async function startFleetExample(
   backend: Backend,
 ): Promise<{ folder: string; emulator: Emulator; names: string[] }> {

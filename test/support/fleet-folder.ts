@@ -31,9 +31,9 @@ export interface FleetFolder {
   start(...parameters: string[]): Command;
   /** The output of all commands so far. */
   printed(): string;
-  /** The lock files of all stacks, by their path in the backend. */
+  /** The paths of the lock files of all stacks. */
   locks(): Promise<string[]>;
-  /** The text of each stack's state, by the name of the stack. */
+  /** Maps the name of each stack to the text of its state. */
   states(): Promise<Map<string, string>>;
 }
 
