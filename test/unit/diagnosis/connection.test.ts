@@ -34,7 +34,7 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   ],
   ["unreachable", "closed_early", /before the answer/, () => answerBytes("HTTP/1.1 200 OK\r\ncontent-le")],
   ["unreachable", "not_http", /./, () => serve((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"))],
-])("a failed connection has the rule %s and the cause %s", async (rule, cause, reason, start) => {
+])("a failed connection gets the rule %s and the cause %s", async (rule, cause, reason, start) => {
   const diagnosis = await diagnoseFailure(await start(), { limitMs: 1500 });
   expect(diagnosis).toMatchObject({ cause, transcript: { rule } });
   expect(diagnosis.reason).toMatch(reason);
