@@ -9,7 +9,7 @@ import { CONTROL_ROUTES } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/** The comment at the top of the YAML file explains these keys. All of `what` share the code and the tests. */
+/** The comment at the top of the YAML file explains these keys. All items of `what` share code and tests. */
 interface Entry {
   what: string[];
   schemas?: string[];
@@ -29,8 +29,8 @@ const covered = coverage.flatMap(({ what, schemas = [] }) =>
 const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
 /**
- * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`, but no list
- * items as such, for example not `inbound attachments[]`.
+ * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`. A list's
+ * item as a whole, such as `inbound attachments[]`, is not a field.
  */
 function listFields(): string[] {
   const paths = [...jsonSchemas.keys()].flatMap((file) =>

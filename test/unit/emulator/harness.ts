@@ -88,7 +88,7 @@ export type Scene = Awaited<ReturnType<typeof startScene>>;
 /** A secret in the query of a scene's webhook URL. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/** Starts a workspace, and registers an endpoint, in which `respond` answers the deliveries, by default with 200. */
+/** Starts a workspace with a registered endpoint. `respond` answers its deliveries, by default with 200. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),
