@@ -23,7 +23,7 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-describe("a wrong call of the control API is rejected", () => {
+describe("a wrong call to the control API is rejected", () => {
   test("if its body is too large or not JSON, or its method is wrong", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;

@@ -73,7 +73,7 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-test("the query of a workspace's base URL is part of the workspace's address", async () => {
+test("a call gets 404 if it lacks the query of the workspace's base URL", async () => {
   const { acme, emulator } = await startAcme({
     workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });
