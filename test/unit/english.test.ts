@@ -42,7 +42,7 @@ const files = ["provider", "schema", "docs", "examples", "test", "tools"]
   )
   .concat("README.md", "CONTRIBUTING.md", "CHANGELOG.md");
 
-test("comments, messages, tests and pages use the field's own words", () => {
+test("comments, messages, tests and pages contain no words that read like a translation", () => {
   expect(files.length).toBeGreaterThan(200);
   const found = files.flatMap((path) =>
     readFileSync(join(root, path), "utf8")

@@ -13,7 +13,7 @@ import {
   TO,
 } from "./harness.js";
 
-/** The lengths of a test's pauses. A pause only advances the fake clock, unless the test holds it. */
+/** The pauses before a test's retries, in ms. Each only advances the fake clock, unless the test holds it. */
 const pauses: number[] = [];
 let held: Promise<void> = Promise.resolve();
 vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
@@ -111,7 +111,7 @@ describe.each(CALLS)("a failed %s", (operation, call) => {
     expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  const verb = isMessage ? "is not repeated, and its error says that it may have succeeded," : "is repeated";
+  const verb = isMessage ? "is not retried, but reported as possibly accepted," : "is retried";
   test.each(LOST)(`${verb} after %s`, async (_, start) => {
     const { url, dispatcher } = await start();
     const error = await failureOf(call(url, { dispatcher }));
@@ -121,7 +121,7 @@ describe.each(CALLS)("a failed %s", (operation, call) => {
   });
 });
 
-test("a registration call gives up early if nothing listens on this machine, and names the emulator", async () => {
+test("if nothing listens at a local base URL, a call gives up early, and its error mentions the emulator", async () => {
   const client = createTestClient(`http://127.0.0.1:${await freePort()}`, { requestSeconds: 25 });
   const error = await failureOf(client.getWebhook());
   expect(error).toMatchObject({ attempts: 5, facts: { connection: "ECONNREFUSED" } });
@@ -131,7 +131,7 @@ test("a registration call gives up early if nothing listens on this machine, and
 });
 
 describe.each(CALLS)("%s", (operation, call) => {
-  test("is retried unchanged, and each retry is reported before its pause", async () => {
+  test("is retried with the same body, and each retry is reported with the pause before it", async () => {
     const { url, requests } = await startServer(answerFirst([503, 429, 503]));
     const retries: (Retry & { operation: string })[] = [];
     await call(url, { onRetry: (retry) => retries.push(retry), requestSeconds: 10 });
@@ -144,7 +144,7 @@ describe.each(CALLS)("%s", (operation, call) => {
   test.each([
     ["1", 1000],
     ["0", 125],
-  ])("waits for a Retry-After of %s, but at least for the call's back-off", async (header, leastMs) => {
+  ])("waits for Retry-After (%s s) or the call's back-off, whichever is longer", async (header, leastMs) => {
     const { url, requests } = await startServer(answerFirst([503], { "retry-after": header }));
     await call(url);
     const [first, second] = requests.map(({ atMs }) => atMs);
@@ -162,7 +162,7 @@ describe.each(CALLS)("%s", (operation, call) => {
 describe("Retry-After", () => {
   test.each([
     ["delays", { "retry-after": "3" }, 3000],
-    ["falls back to a back-off if missing, and delays", {}, 125],
+    ["if it is missing, is replaced by a back-off, which delays", {}, 125],
   ])("%s all calls of both clients to the origin that sent a 429", async (_, headers, leastMs) => {
     const { url, requests } = await startServer(answerFirst([429], headers));
     const elsewhere = await startServer((_request, response) => answerOk(response));
@@ -180,7 +180,7 @@ describe("Retry-After", () => {
     expect(Math.min(...later) - rejectedAt).toBeGreaterThanOrEqual(leastMs);
   });
 
-  test("delays only its own call after a 503", async () => {
+  test("delays only the call that received it, if the status is 503", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
     const release = holdPauses();
     const first = createTestClient(`${url}/a`).getWebhook();

@@ -131,7 +131,7 @@ test("a correct endpoint passes without a warning, and receives two different ch
   expect(new Set(requests.map((one) => parametersOf(one)["hub_challenge"])).size).toBe(2);
 });
 
-/** Responds with the challenge, and with a status for each encoding. */
+/** Responds with the challenge; the status depends on the encoding of the request. */
 const answerWith =
   (statusOf: (encoding: HandshakeEncoding) => number): Answer =>
   (request, response, index) => {
@@ -158,7 +158,7 @@ const probe = { probe: true };
 test.each<
   [string, Answer, codes: string[], text?: RegExp, options?: Partial<DiagnoseOptions>, sent?: number]
 >([
-  // In the order in which the encodings are tried; the first two, form and JSON, at the same time.
+  // In the order of the attempts. Form and JSON are tried at the same time, so at least two requests arrive.
   ...(["form", "json", "multipart", "query"] as const).map(
     (encoding, place): [string, Answer, string[], RegExp, object, number] => [
       `a challenge that is returned only if it was sent as ${encoding}`,
@@ -170,7 +170,7 @@ test.each<
     ],
   ),
   [
-    "an endpoint that rejects the challenge as a form, as FastAPI does without python-multipart,",
+    "an endpoint that rejects forms, as FastAPI does without python-multipart,",
     answerWith((encoding) => (encoding === "form" ? 500 : 200)),
     ["only_as_json"],
     /HTTP 500.*pip install python-multipart/,
@@ -185,7 +185,7 @@ test.each<
   ["a slow response", answerAfter(5_000), ["slow"], /takes \d+\.\d s to answer/],
   ["a response in less than five seconds", answerAfter(2_000), []],
   ["a challenge returned for any token", answerAnyToken, ["token_not_checked"], /./, probe],
-  ["a challenge returned for any token, without the probe", answerAnyToken, []],
+  ["a challenge returned for any token, if no wrong token is tried,", answerAnyToken, []],
   [
     "a challenge returned for any token, in one encoding",
     answerOnly("json", answerAnyToken),
@@ -194,7 +194,7 @@ test.each<
     probe,
   ],
   ["a rejection of a wrong token", answerHandshake(), [], /./, probe],
-])("%s passes with its warnings", async (_, answer, codes, text = /./, options = {}, sent) => {
+])("%s passes, with the expected warnings", async (_, answer, codes, text = /./, options = {}, sent) => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const { url, requests } = await startServer(answer);
@@ -215,9 +215,9 @@ const demandSignature: Answer = async (request, response, index) => {
 };
 
 test.each<[string, Answer, boolean, cause: string, sent: number]>([
-  ["found by a handshake with a wrong token", demandSignature, true, "signature_demanded", 5],
-  ["not probed by default", demandSignature, false, "forbidden", 4],
-  ["not reported if the endpoint rejects a wrong token", respond(401), true, "unauthorized", 5],
+  ["found by repeating the handshake with a signature", demandSignature, true, "signature_demanded", 5],
+  ["not found by default, because no signature is tried", demandSignature, false, "forbidden", 4],
+  ["not reported if the signed handshake fails too", respond(401), true, "unauthorized", 5],
 ])("an endpoint that requires a signature: %s", async (_, answer, isProbed, cause, sent) => {
   const { url, requests } = await startServer(answer);
   expect((await diagnoseFailure(url, { probe: isProbed })).cause).toBe(cause);

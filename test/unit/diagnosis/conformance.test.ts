@@ -11,7 +11,7 @@ const verificationKey = "the-key-of-this-endpoint";
 const earlierKey = "the-key-that-it-had-before";
 const ACCEPTED = [verificationKey, earlierKey];
 
-/** The steps in which an endpoint handles a request. Each broken endpoint makes a mistake in one step. */
+/** The steps in which an endpoint handles a request. A broken endpoint gets some of them wrong. */
 interface Steps {
   parameters: (request: Received) => Record<string, unknown>;
   isToken: (token: string) => boolean;
@@ -82,7 +82,7 @@ test("the responder of this package passes every check", async () => {
   expect(alone).toHaveLength(vectors.handshakes.length + vectors.deliveries.length);
 });
 
-test("a late response is wrong, even with the right content", async () => {
+test('a late response gets the result "wrong", even if its content is correct', async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const failed = await checkWith(
@@ -105,7 +105,7 @@ test("if a plain delivery fails, every failed delivery gets the same hint", asyn
 });
 
 test("an endpoint that cannot read forms gets the same hint for every form", async () => {
-  // As FastAPI does if its package for reading forms is not installed.
+  // FastAPI fails like this if python-multipart, which reads forms, is not installed.
   const failed = await checkWith(
     readUnless((one) => /^(form|multipart)$/.test(encodingOf(one)) && !one.body.startsWith("{")),
   );
@@ -117,7 +117,7 @@ test("an endpoint that cannot read forms gets the same hint for every form", asy
   for (const { hint } of failed) expect(hint).toContain("pip install python-multipart");
 });
 
-test("a key without letters is not sent in a different case", async () => {
+test("the check with the token in a different case is skipped if the key contains no letters", async () => {
   const url = await startResponder("0123456789");
   const checks = await checkEndpoint({ url, verificationKey: "0123456789" });
   expect(checks.filter(({ result, rule }) => result !== "right" && rule !== 6)).toEqual([
@@ -125,7 +125,7 @@ test("a key without letters is not sent in a different case", async () => {
   ]);
 });
 
-test("a redirect is reported as a redirect", async () => {
+test("the hint for a redirected delivery mentions the redirect", async () => {
   const [first] = await checkWith({ take: () => 302 });
   expect(first).toMatchObject({
     name: "delivery: text",
@@ -160,7 +160,7 @@ const UNSAFE: Mistake[] = [
     ["handshake with spaces around the token"],
   ],
   [
-    "compares a token of another type as == does in JavaScript and PHP",
+    "accepts the boolean true as a token, as == does in PHP",
     trustIf((token) => token === true),
     ["handshake with the boolean true as hub_verify_token"],
   ],
@@ -180,7 +180,7 @@ const UNSAFE: Mistake[] = [
     ["delivery without a signature", "empty body without a signature", "signature in another header"],
   ],
   [
-    "ignores the prefix",
+    "ignores the signature's prefix",
     { isSigned: (signature, raw) => isSignatureOf(raw, signature.replace(/^(\w+=)?/, "sha256=")) },
     ["signature without its prefix", "signature with the prefix of another algorithm"],
   ],
@@ -228,7 +228,7 @@ const WRONG: Mistake[] = [
     },
     ["handshake with an earlier key", "delivery signed with an earlier key"],
   ],
-  ["has a limit of 100 KB", { take: (raw) => (raw.length > 100_000 ? 413 : 200) }, ["delivery of 1 MiB"]],
+  ["limits bodies to 100 KB", { take: (raw) => (raw.length > 100_000 ? 413 : 200) }, ["delivery of 1 MiB"]],
   [
     "rejects repeated deliveries",
     {
@@ -253,7 +253,7 @@ describe.each([
   });
 });
 
-test("an endpoint that checks the signature of reserialized JSON, not of the bytes, is wrong and unsafe", async () => {
+test("an endpoint that verifies signatures against reserialized JSON, not the received bytes, is wrong and unsafe", async () => {
   const failed = await checkWith({
     isSigned: (signature, raw) =>
       raw.length > 0 && isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), signature),

@@ -34,14 +34,14 @@ test.concurrent.each<[HandshakeRule, HandshakeCause, RegExp, () => Promise<strin
   ],
   ["unreachable", "closed_early", /before the answer/, () => answerBytes("HTTP/1.1 200 OK\r\ncontent-le")],
   ["unreachable", "not_http", /./, () => serve((socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"))],
-])("a failed connection has the rule %s and the cause %s", async (rule, cause, reason, start) => {
+])("a failed connection gets the rule %s and the cause %s", async (rule, cause, reason, start) => {
   const diagnosis = await diagnoseFailure(await start(), { limitMs: 1500 });
   expect(diagnosis).toMatchObject({ cause, transcript: { rule } });
   expect(diagnosis.reason).toMatch(reason);
   expect(diagnosis.transcript.addresses).toHaveLength(cause === "name_not_resolved" ? 0 : 1);
 });
 
-test("for an https URL with a silent port, the hint mentions TLS", async () => {
+test("if the port of an https URL does not respond, the hint mentions TLS", async () => {
   const url = (await serve(() => undefined)).replace("http:", "https:");
   const hint: unknown = expect.stringContaining("does not speak TLS");
   expect(await diagnoseFailure(url, { limitMs: 500 })).toMatchObject({ cause: "connect_timeout", hint });
@@ -108,7 +108,7 @@ describe("a TLS connection", () => {
 
 describe("a loopback or private address", () => {
   test.each(["http://127.0.0.1:9/", "http://localhost:9/", "http://10.1.2.3/", "http://[fd00::1]/"])(
-    "fails at once for a public service: %s",
+    "fails at once if the service is public: %s",
     async (url) => {
       const diagnosis = await diagnoseFailure(url, { serviceUrl: "https://93.184.216.34/" });
       expect(diagnosis).toMatchObject({

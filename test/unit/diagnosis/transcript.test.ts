@@ -24,7 +24,7 @@ const secretsOf = (requests: readonly Received[]): string[] => [
 describe("a transcript", () => {
   test.each([
     ["a long body", "x".repeat(100_000)],
-    ["a long body of wide characters", "€😀".repeat(10_000)],
+    ["a long body of multi-byte characters", "€😀".repeat(10_000)],
     ["a long title", `<!doctype html><title>${"ü".repeat(1000)}</title>`],
   ])("quotes at most 200 characters of %s", async (_, body) => {
     const { url } = await startServer(respond(200, body, { "content-type": `x/${"y".repeat(3000)}` }));
@@ -48,7 +48,7 @@ describe("a transcript", () => {
     expect(diagnosis.reason).toContain("[redacted]");
   });
 
-  test("shows no part of a secret, even if the end of the quote cuts the secret off", async () => {
+  test("shows no part of a secret, even if the quote ends in the middle of the secret", async () => {
     const key = "k".repeat(100) + "0123456789".repeat(10);
     const { url } = await startServer(respond(500, key.repeat(100)));
     const { transcript } = await diagnose(url, { verificationKey: key });

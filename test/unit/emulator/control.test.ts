@@ -23,8 +23,8 @@ import {
 const acmePath = "/_emulator/workspaces/acme";
 const reply = outbound("Olá", 42);
 
-describe("a wrong call is rejected", () => {
-  test("a body that is too large or not JSON, or a wrong method", async () => {
+describe("a wrong call to the control API is rejected", () => {
+  test("if its body is too large or not JSON, or its method is wrong", async () => {
     const { emulator } = await startAcme();
     const url = `${emulator.url}/_emulator/reset`;
     const json = { "content-type": "application/json; charset=utf-8" };
@@ -78,7 +78,7 @@ test("a workspace is created, changed and removed", async () => {
   expect(body).toMatchObject([{ name: "acme" }]);
 });
 
-test("sets and removes a registration without a handshake, as if somebody else had changed it", async () => {
+test("the control API sets and removes a registration without a handshake, as if somebody else had changed it", async () => {
   const { emulator, acme } = await startAcme();
   const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
   const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };
@@ -134,7 +134,7 @@ test("faults are injected, listed, and removed one by one or all at once", async
   expect(await list()).toEqual([]);
 });
 
-test("health and settings show the state of the emulator", async () => {
+test("the health route returns the version, and the settings route returns the switches", async () => {
   const { emulator } = await startAcme({ maskKey: true, handshake: { encoding: "json" } });
   const version: unknown = expect.stringMatching(/^\d+\.\d+\.\d+/);
   expect((await control(emulator, "GET /_emulator/health")).body).toEqual({ status: "ok", version });
@@ -157,7 +157,7 @@ describe("secrets", () => {
     ["requests", secrets],
     ["deliveries", [verificationKey, QUERY_VALUE]],
     ["workspaces", secrets],
-  ])("are masked in %s, and shown only on request", async (list, held) => {
+  ])("are masked in %s unless the call has reveal=true", async (list, held) => {
     const { emulator, acme } = await startScene({}, echo);
     const { url } = await startEndpoint(echo);
     // This set-webhook fails, because the endpoint returns more than the challenge: it echoes the handshake.

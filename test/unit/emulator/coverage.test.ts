@@ -9,7 +9,7 @@ import { CONTROL_ROUTES } from "./harness.js";
 const root = new URL("../../../", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
 
-/** An entry of the YAML file, which explains the fields. Its items share their code and their tests. */
+/** The comment at the top of the YAML file explains these keys. All items of `what` share code and tests. */
 interface Entry {
   what: string[];
   schemas?: string[];
@@ -21,7 +21,7 @@ interface Entry {
 const sections = parse(read("docs/reference/spec-coverage.yaml")) as { section: string; entries: Entry[] }[];
 const coverage = sections.flatMap(({ entries }) => entries);
 const listed = coverage.flatMap(({ what }) => what);
-/** Such as `inbound sender.id`. */
+/** The fields in the table, such as `inbound sender.id`. */
 const covered = coverage.flatMap(({ what, schemas = [] }) =>
   schemas.flatMap((schema) => what.map((name) => `${schema} ${name}`)),
 );
@@ -29,8 +29,8 @@ const covered = coverage.flatMap(({ what, schemas = [] }) =>
 const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
 /**
- * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`. The entries
- * of a list are not fields themselves.
+ * Lists every field of the generated JSON Schemas, for example `inbound attachments[].data_url`. A list's
+ * item as a whole, such as `inbound attachments[]`, is not a field.
  */
 function listFields(): string[] {
   const paths = [...jsonSchemas.keys()].flatMap((file) =>
@@ -47,7 +47,7 @@ describe("the coverage table contains", () => {
     expect(covered.toSorted()).toEqual(fields.toSorted());
   });
 
-  test("every switch, at exactly one open point", () => {
+  test("every switch exactly once", () => {
     expect(coverage.flatMap(({ switches: own = [] }) => own).toSorted()).toEqual(
       Object.keys(switches).toSorted(),
     );
@@ -58,7 +58,7 @@ describe("the coverage table contains", () => {
     expect(routes.toSorted()).toEqual(CONTROL_ROUTES.toSorted());
   });
 
-  test("every operation that can have a fault", () => {
+  test("every operation that faults can apply to", () => {
     const matched = faultRule.shape.operation.options.map((operation) => `fault of ${operation}`);
     expect(missingFrom(matched)).toEqual([]);
   });

@@ -62,7 +62,7 @@ const kinds = [
 ] as const;
 
 test.each(kinds)(
-  "a delivery is addressed to the message's contact and conversation: %s",
+  "a reply is addressed to the contact and the conversation of the message: %s",
   async (kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
     const scene = await startScene({ flow: () => [content as FlowReply], deliveryEncoding: "php" });
     await say(scene.acme, "hello", 4711);
@@ -74,11 +74,11 @@ test.each(kinds)(
   },
 );
 
-/** How `JSON.stringify`, and PHP 8's `json_encode`, write the same text. */
+/** The same text, as `JSON.stringify` and as PHP 8's `json_encode` write it. */
 test.each<[Reading<"deliveryEncoding">, string]>([
   ["json", String.raw`"text":"é 👋 a/b \"c\" \\ \n\u0001  <&'>"`],
   ["php", String.raw`"text":"\u00e9 \ud83d\udc4b a\/b \"c\" \\ \n\u0001 \u2028<&'>"`],
-])("deliveryEncoding %s decides how accents are encoded before the body is signed", async (...row) => {
+])("deliveryEncoding %s determines how text is escaped in the body, which is then signed", async (...row) => {
   const [deliveryEncoding, written] = row;
   const { acme, deliveries } = await startScene({ deliveryEncoding });
   await acme.deliver({ ...outbound('é 👋 a/b "c" \\ \n\u0001 \u2028<&\'>'), conv_id: 9007199254740993n });

@@ -24,7 +24,7 @@ describe("deliveries", () => {
     expect(texts()).toEqual(["first", "elsewhere", "second"]);
   });
 
-  test("are attempted up to deliveryAttempts times, while the next ones of the conversation wait", async () => {
+  test("are attempted up to deliveryAttempts times, while later ones of the conversation wait", async () => {
     const options = { deliveryAttempts: 2, deliveryRetryMs: 20 };
     const { acme, texts } = await startScene(options, answering(503, 503));
     const results = await Promise.all(["first", "second"].map((text) => acme.deliver(outbound(text))));

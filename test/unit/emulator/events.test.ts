@@ -25,7 +25,7 @@ async function openStream({ url }: Emulator, query = "") {
 }
 
 describe("the live stream", () => {
-  test("reports each kind of record and of change as it happens", async () => {
+  test("reports new records and changes, of every kind", async () => {
     const { emulator, acme } = await startAcme();
     const stream = await openStream(emulator);
     expect(stream.response.headers.get("content-type")).toBe("text/event-stream");
@@ -62,7 +62,7 @@ describe("the live stream", () => {
     socket.on("error", () => undefined);
     socket.pause();
     socket.write(`GET /_emulator/events HTTP/1.1\r\nHost: ${new URL(emulator.url).host}\r\n\r\n`);
-    // Each message causes several events, so the messages exceed the limit plus the sockets' buffers.
+    // The events for these messages exceed what the emulator and the sockets buffer for one client.
     const text = "x".repeat(512 * 1024);
     for (let count = 0; count < 16; count += 1) await acme.deliver({ ...reply, text });
     socket.resume();

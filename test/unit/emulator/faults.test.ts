@@ -42,7 +42,7 @@ async function prepare(operation: Operation = "get-webhook") {
   return { emulator, acme, perform, statuses, changed, handshakes: () => requests.length - 1 };
 }
 
-/** Returns the expected parts of a response, or the reason why there is none. */
+/** Returns the parts of a response that the tests compare, or the error if there is no response. */
 const outcomeOf = (answering: Promise<Answer>): Promise<unknown> =>
   answering.then(
     ({ headers, ...answer }) => ({
@@ -198,7 +198,7 @@ describe("a fault of a delivery", () => {
     ["close-after", 1, /connection was closed/],
     [{ delayMs: 60_000, afterChange: true }, 1, /no response within 1000 ms/],
   ])(
-    "%j fails the delivery after %i requests, and the next one is delivered",
+    "%j lets %i requests through and fails the delivery, but not the next delivery",
     async (fault, sent, reason) => {
       const { matched, acme, deliveries } = await deliverWithFault(fault, { deliveryTimeoutMs: 1000 });
       expect(matched).toMatchObject({ verdict: "failed", reason: expect.stringMatching(reason) });
@@ -217,12 +217,12 @@ describe("a fault of a delivery", () => {
     expect(scene.acme.deliveries[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(99);
   });
 
-  test("wrong-signature makes a receiver that checks signatures reject the delivery", async () => {
+  test("wrong-signature sends a signature that a receiver rejects", async () => {
     const { matched, deliveries } = await deliverWithFault("wrong-signature");
     expect([matched.signature, await judge(deliveries()[0])]).toEqual(["wrong", 401]);
   });
 
-  test("broken-json sends part of the body with the whole body's signature", async () => {
+  test("broken-json omits the end of the body, but keeps the signature of the whole body", async () => {
     const { matched, deliveries } = await deliverWithFault("broken-json");
     expect(deliveries()[0]?.body).toBe(matched.request.body.slice(0, -4));
     expect(matched.signature).toBe("right");

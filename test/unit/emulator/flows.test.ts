@@ -31,7 +31,7 @@ test.each<[string, object, object]>([
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-test("a flow function receives a conversation's messages one at a time, however long it takes", async () => {
+test("a flow function receives a conversation's next message only after it has replied to the previous one", async () => {
   const asked: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const flow: Flow = async ({ message }) => {
@@ -56,7 +56,7 @@ test.each<[string, Flow, RegExp]>([
     () => [{ type: "fax" } as never],
     /must be text, image, audio, video or file/,
   ],
-])("a flow that %s is reported, and its message gets no reply", async (_what, flow, reason) => {
+])("a flow that %s is reported, and the contact's message gets no reply", async (_what, flow, reason) => {
   const { emulator, acme } = await startAcme({ flow });
   const { promise: failed, resolve } = Promise.withResolvers<string>();
   emulator.subscribe((event) => event.type === "flow-failed" && resolve(event.reason));

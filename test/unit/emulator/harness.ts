@@ -24,7 +24,7 @@ export type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOp
 
 export const text = samples.InboundTextMessage;
 
-/** A valid body for each of the six operations (section 4.2). */
+/** A valid body for each of the six operations in section 4.2 of the specification. */
 export const operations = {
   "send text message": text,
   "send button payload": samples.InboundButtonMessage,
@@ -58,8 +58,8 @@ export async function startEndpoint(respond: Respond = answerAnyToken) {
 }
 
 /**
- * Starts an endpoint that responds to its first request once `release` is called; `asked` resolves when that request
- * arrives.
+ * Starts an endpoint that leaves requests unanswered. When the first request arrives, `asked` resolves to a
+ * function that answers the request.
  */
 export async function startHeldEndpoint() {
   const { promise: asked, resolve } = Promise.withResolvers<() => void>();
@@ -85,10 +85,10 @@ export const startSilent = (options: EmulatorOptions = {}) => startAcme({ flow: 
 
 export type Scene = Awaited<ReturnType<typeof startScene>>;
 
-/** The query of a scene's webhook URL contains a secret. */
+/** A secret in the query of a scene's webhook URL. */
 export const QUERY_VALUE = "query-value-0123456789";
 
-/** Starts a registered workspace and an endpoint that uses `respond` for deliveries, which it accepts by default. */
+/** Starts a workspace with a registered endpoint. `respond` answers its deliveries, by default with 200. */
 export async function startScene(
   options: EmulatorOptions = {},
   respond: Respond = (_, response) => response.end(),

@@ -57,7 +57,7 @@ describe("an invalid message", () => {
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
     { "x-api-key": "wrong-key-98765" },
-  ])("with the headers %j gets a 401 without the key, even if its body is wrong", async (headers) => {
+  ])("with the headers %j gets a 401 that contains no key, even if its body is wrong", async (headers) => {
     const { acme } = await startSilent();
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
@@ -179,7 +179,7 @@ test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
   const unread = { workspace: null, response: { status: 413 }, request: { body: "" } };
   expect(emulator.requests.at(-2)).toMatchObject(unread);
   expect(received(acme)).toEqual([]);
-  // Successful responses have their own shapes.
+  // errorShape does not apply to successful responses.
   expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
   expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
 });
@@ -205,7 +205,7 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-test("for a second, requests beyond requestsPerSecond get 429 with Retry-After, on either port", async () => {
+test("beyond requestsPerSecond, requests to either port get 429 with Retry-After until a second has passed", async () => {
   const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   // Requests without a valid key do not count towards the limit.

@@ -47,7 +47,7 @@ describe("set-webhook", () => {
   });
 });
 
-test("delete-webhook leaves four empty strings, and the bot keeps its bot_url", async () => {
+test("after delete-webhook, all four fields are empty; the next set-webhook returns the same bot_url again", async () => {
   const { acme } = await startAcme({ beforeFirstSet: "nulls" });
   const { url } = await startEndpoint();
   const { botUrl } = acme;
@@ -73,7 +73,7 @@ test.each([
   expect(acme.handshakes).toEqual([]);
 });
 
-test("the query of a workspace's base URL is part of the workspace's address", async () => {
+test("a call gets 404 if it lacks the query of the workspace's base URL", async () => {
   const { acme, emulator } = await startAcme({
     workspaces: [{ name: "acme", apiKey, baseUrlQuery: "tenant=acme&region=br" }],
   });
@@ -112,7 +112,7 @@ test("calls to one workspace are handled one after the other, without delaying o
   expect((await setting).status).toBe(200);
 });
 
-test("a request is recorded with its keys as sent, even if its address does not exist", async () => {
+test("a request is recorded unmasked, even if its key is wrong or its address does not exist", async () => {
   const { emulator, acme } = await startAcme();
   await call(acme, "get-webhook", { ChaveApi: "wrong-key" });
   await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
@@ -130,7 +130,7 @@ test.each<[Reading<"beforeFirstSet"> | undefined, object]>([
   ["nulls", { status: "ok", data: null }],
   ["missing", { status: "ok" }],
   ["empty-array", { status: "ok", data: [] }],
-])("beforeFirstSet %s chooses get-webhook's initial response", async (beforeFirstSet, expected) => {
+])("beforeFirstSet %s determines get-webhook's initial response", async (beforeFirstSet, expected) => {
   const { acme } = await startAcme({ beforeFirstSet });
   const { status, body } = await call(acme, "get-webhook");
   expect(status).toBe(200);
@@ -142,7 +142,7 @@ test.each([
   ["HTTP://Chat.Acme.EXAMPLE:80/Hook/", "http://chat.acme.example/Hook"],
   ["https://chat.acme.example:443", "https://chat.acme.example"],
   ["https://chat.acme.example:8443/a/?B=C", "https://chat.acme.example:8443/a?B=C"],
-])("normalizeUrl shows %s as %s, and keeps the original internally", async (url, shown) => {
+])("normalizeUrl makes get-webhook return %s as %s, and keeps the original", async (url, shown) => {
   const { acme } = await startAcme({ normalizeUrl: true });
   acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
   expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: shown } });

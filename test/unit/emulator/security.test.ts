@@ -30,7 +30,7 @@ describe("a web page from elsewhere", () => {
     ["localhost:PORT", 200],
     ["LOCALHOST:PORT", 200],
     ["[::1]:PORT", 200],
-  ])("with the host name %j gets HTTP %i (DNS rebinding)", async (name, status) => {
+  ])("calling the host name %j gets HTTP %i (DNS rebinding)", async (name, status) => {
     const { emulator } = await startAcme();
     const headers = { host: name.replace("PORT", new URL(emulator.url).port) };
     const paths = status === 200 ? [health] : [health, page, "/_emulator/nope"];
@@ -89,7 +89,7 @@ describe("a web page from elsewhere", () => {
 });
 
 describe("the token", () => {
-  test("is required by every route, before any other check", async () => {
+  test("is required for every path, even one that does not exist", async () => {
     const { emulator } = await startAcme({ token });
     for (const path of ["health", "events", "nope", "app.js"]) {
       const answer = await control(emulator, `GET /_emulator/${path}`);
@@ -102,7 +102,7 @@ describe("the token", () => {
     expect(await withToken(token)).toBe(200);
   });
 
-  test("is removed from the page's address, and becomes a cookie if it is correct", async () => {
+  test("in the page's address is removed by a redirect, which sets a cookie if the token is correct", async () => {
     const { emulator } = await startAcme({ token });
     expect(await control(emulator, `GET ${page}`)).toMatchObject({ status: 401 });
     const wrong = await control(emulator, `GET ${page}?token=wrong`);
@@ -134,7 +134,7 @@ describe("the token", () => {
   });
 });
 
-test.each(["", "app.js"])("the page restricts what it may load: %j", async (file) => {
+test.each(["", "app.js"])("the response to /_emulator/%s restricts what the page may load", async (file) => {
   const { emulator } = await startAcme();
   const { headers, status } = await control(emulator, `GET /_emulator/${file}`);
   // The status is 503 if the page is not built yet.

@@ -35,7 +35,7 @@ faults:
     fault: { status: 503 }
 `;
 
-test("a seed file starts an emulator with its workspaces, switches and faults", async () => {
+test("an emulator started from a seed file has the file's workspaces, switches and faults", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   vi.stubEnv("SEED_KEY", "key-of-globex");
   const emulator = await startEmulator(await readSeed(await write(WHOLE)));

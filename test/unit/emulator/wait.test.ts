@@ -39,7 +39,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("times out with an error without secrets that lists other deliveries, or says why there are none", async () => {
+  test("throws a timeout error that lists other deliveries or says why there are none, and contains no secret", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>
@@ -61,7 +61,7 @@ describe("waitForDelivery", () => {
   });
 });
 
-test("waitForHandshake returns the handshake, whatever its verdict", async () => {
+test("waitForHandshake returns passed and failed handshakes", async () => {
   const { emulator, acme } = await startAcme();
   const waiting = emulator.waitForHandshake({ verdict: "failed" });
   await set(acme, (await startEndpoint((_, response) => response.writeHead(403).end())).url);
@@ -79,7 +79,7 @@ test("waitForMessage finds a message in either direction by its content", async 
 });
 
 describe("reset", () => {
-  test("removes records, and keeps the workspaces with their registrations", async () => {
+  test("removes records and faults, and keeps workspaces and registrations unless workspaces is true", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const before = await acme.deliver(reply);
     emulator.injectFault({ operation: "message", fault: "html" });

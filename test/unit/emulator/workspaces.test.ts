@@ -87,7 +87,7 @@ describe("change", () => {
     expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
   });
 
-  test('selects the flow function that was set last if flow is "custom"', async () => {
+  test('restores the last flow function if flow is "custom"', async () => {
     const { emulator, acme } = await startAcme({ flow: () => [] });
     const { flow } = acme;
     acme.change({ flow: "echo" });

@@ -18,7 +18,7 @@ const FAILURE: Failure = {
   attempts: 1,
 };
 
-test("an error's JSON is its data, and its message is that data as rendered for a program", () => {
+test("an error is serialized as its data, and its message is what renderFailure returns for that data", () => {
   const cause = new Error("cut off");
   const { code, summary, ...details } = FAILURE;
   const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
@@ -28,7 +28,7 @@ test("an error's JSON is its data, and its message is that data as rendered for 
 });
 
 describe("the text", () => {
-  test("escapes control characters and line breaks in the service's text", () => {
+  test("escapes control characters and line breaks that come from the service", () => {
     const said = "failed\u001b[31m\u009b2J\nacme: forged\u2028";
     const text = renderFailure({
       ...FAILURE,
@@ -67,7 +67,7 @@ describe("the text", () => {
     ["command_line", "Pass it with --api-key-file, or set APICHAT_API_KEY"],
     ["list", "Set apiKey or apiKeyEnv in the list, pass --api-key-file"],
     ["fleet", "Set APICHAT_API_KEY, or apiKey or apiKeyEnv in the list"],
-  ])("names a setting as this audience sets it: %s", (audience, words) => {
+  ])("says how this audience sets the API key: %s", (audience, words) => {
     expect(renderFailure({ ...FAILURE, hints: [{ id: "give_api_key" }] }, audience)).toContain(words);
   });
 

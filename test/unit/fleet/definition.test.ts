@@ -46,7 +46,7 @@ test("a fleet's definition gets defaults only for values that it omits", async (
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("all problems of a definition are reported at once, before its list is read", async () => {
+test("all problems of a definition are reported at once, before its list of workspaces is read", async () => {
   const wrong = { name: "Production", stacks: 0, webhook: "program.ts", project: "a/b", stack: 1 };
   const problems = await problemsOf({ ...wrong, secretsProvider: "", workspaces: "/none.yaml" });
   expect(problems.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
