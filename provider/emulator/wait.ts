@@ -99,7 +99,7 @@ function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): str
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
   if (workspaces.length === 0) {
     const named = typeof wanted === "string" ? ` named ${JSON.stringify(wanted)}` : "";
-    const others = directory.size === 0 ? "" : `; there are ${[...directory.keys()].join(", ")}`;
+    const others = directory.size === 0 ? "" : `; the emulator has ${[...directory.keys()].join(", ")}`;
     return `there is no workspace${named}${others}`;
   }
   const isIdle = (workspace: WorkspaceState): boolean =>

@@ -49,7 +49,7 @@ describe("waitForDelivery", () => {
     const failure = await giveUp({ verdict: "failed" });
     expect(failure).toEqual(timeout('of workspace "acme" delivered'));
     expect(String(failure)).not.toContain(QUERY_VALUE);
-    const unknown = timeout('there is no workspace named "globex"; there are acme');
+    const unknown = timeout('there is no workspace named "globex"; the emulator has acme');
     expect(await giveUp({ workspace: "globex" })).toEqual(unknown);
     await expect(emulator.waitForHandshake({ workspace: "globex" }, soon)).rejects.toThrow(unknown);
     emulator.addWorkspace({ name: "idle", apiKey: "key-of-idle" });
