@@ -35,7 +35,7 @@ export async function mountVolume(kind: VolumeKind, megabytes: number): Promise<
   return folder;
 }
 
-/** Fills a volume to its last byte with a file, and returns its path. */
+/** Fills a volume to its last byte with a file, and returns the file's path. */
 export async function fillVolume(folder: string): Promise<string> {
   const file = join(folder, "filler");
   await runFile("sh", ["-c", 'cat /dev/zero > "$0" || true', file]);

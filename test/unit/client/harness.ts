@@ -32,7 +32,7 @@ export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): 
 /** Returns a separate connection pool, closed after the tests. */
 export function createAgent(options: Agent.Options = {}): Agent {
   const agent = new Agent(options);
-  // Not awaited, because it would wait for a connection that cannot be made.
+  // `destroy` is not awaited, because it would wait for connection attempts that never end.
   afterTests(() => void agent.destroy());
   return agent;
 }
