@@ -129,7 +129,7 @@ export async function linkPulumi({ folder }: Backend): Promise<string> {
   return bin;
 }
 
-/** Installs the quickstart of a language. PATH contains only `pulumi` and the language's tools. */
+/** Copies and installs a language's quickstart. PATH contains only `pulumi` and the language's tools. */
 export async function openInstalled(
   backend: Backend,
   { name, install, path }: InstalledLanguage,

@@ -97,8 +97,8 @@ const allValues = (pairs: Pairs): Record<string, string[]> =>
   );
 
 /**
- * For each trigger of a Lambda function, a function that turns a request into the trigger's event, as AWS
- * documents it, but without the parts that no HTTP handler reads (trace ids, account, identity).
+ * For each Lambda trigger, a function that turns a request into the trigger's event, as AWS documents it, but
+ * without the parts that no HTTP handler reads (trace ids, account, identity).
  */
 export const lambdaEvents = {
   "REST API": restApiEvent,

@@ -23,7 +23,7 @@ export interface PluginLanguage {
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** The Python SDK that the set-up of `npm run suite guides` creates. Undefined if there is no Python. */
+/** The virtual environment with the Python SDK from the set-up of `npm run suite guides`, if there is one. */
 const pythonSdk = await findPythonSdk();
 
 /** Copies go.mod and go.sum of the examples, because every program that uses the SDK needs the same modules. */
@@ -63,7 +63,7 @@ const compiled = [
 const changedAt = (path: string): number =>
   statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 
-/** Whether the host exists, and `npm run suite languages` has checked the SDK since the schema changed. */
+/** Whether the language's host exists, and `npm run suite languages` has run since the schema changed. */
 const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");

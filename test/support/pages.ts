@@ -43,7 +43,7 @@ export const withoutCode = (text: string): string => text.replaceAll(/^```.*?^``
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]/g)].map(([, target = ""]) => target);
 
-/** Whether a target is a file or an anchor rather than an address. */
+/** Whether a target is a file or an anchor rather than a URL. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
 /** Returns the headings of a page, of all levels. */

@@ -112,7 +112,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   throw new Error("the call did not fail with a gRPC error", { cause: outcome });
 }
 
-/** Reads from the error of a create or update the partial resource, which the engine stores in the state. */
+/** Returns the partial resource, which the engine stores in the state, from a create's or update's error. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Marked; reasons: string[] } | undefined {

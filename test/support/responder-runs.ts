@@ -17,7 +17,7 @@ export interface Run {
   lines: string[];
 }
 
-/** Runs each test with a new state folder, and without the variable that reveals CI. */
+/** Runs each test with a new state folder, and without the environment variable `CI`. */
 export function isolateRuns(): Run {
   const run: Run = { folder: "", lines: catchLines() };
   beforeEach(async () => {

@@ -99,7 +99,7 @@ export async function readTree(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const)));
 }
 
-/** Fails if the output or the state of a stack contains a secret that all tests use, or one of `more`. */
+/** Fails if a stack's output or state contains a secret of the scene's webhooks, or one of `more`. */
 export async function expectNoSecrets(
   stack: Pick<TestStack, "printed" | "state">,
   more: readonly string[] = [],

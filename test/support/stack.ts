@@ -151,7 +151,7 @@ export async function createStack(
   };
 
   return {
-    /** The stack of the Automation API, for everything else. */
+    /** The stack object of the Automation API, for everything that has no member here. */
     stack,
     ...commands,
     /** Changes the program for the next command. */

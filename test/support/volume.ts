@@ -28,7 +28,7 @@ export async function mountVolume(kind: VolumeKind, megabytes: number): Promise<
     await asRoot("mount", "-o", "loop", image, folder);
   }
   afterTests(async () => {
-    // Lazily, because a process may still have a file open there.
+    // Unmounts lazily, because a process may still have a file open there.
     await asRoot("umount", "--lazy", folder);
     await Promise.all([folder, image].map((path) => rm(path, { recursive: true, force: true })));
   });

@@ -49,7 +49,7 @@ describe("apichat doctor in a folder", () => {
     ["a subfolder of a program", { ...PROGRAM_FILES, "infra/index.ts": "" }, {}, "infra"],
     ["the plugin", { ...ON_PLUGIN, "node_modules/pulumi-apichat/plugin/pulumi-resource-apichat": "" }],
     ["the plugin before npm install", ON_PLUGIN, { plugin: /does not exist/ }],
-    ["bad YAML", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
+    ["invalid YAML", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
     ["an outdated pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
     ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /failed/ }],
   ])("checks %s", async (_, files, fails = {}, from = ".") => {

@@ -49,7 +49,7 @@ test.each<[variables: string[], isUsed: boolean]>([
   [["http_proxy"], true],
   [["HTTP_PROXY", "NO_PROXY"], false],
   [["HTTPS_PROXY"], false],
-])("whether a call to an http URL uses the proxy with %j set: %s", async (variables, isUsed) => {
+])("with %j set, a call to an http URL uses the proxy: %s", async (variables, isUsed) => {
   const [service, proxy] = [await startOk(), await startOk()];
   const values = variables.map((name) => [name, name === "NO_PROXY" ? "127.0.0.1" : proxy.url]);
   const { RegistrationClient } = await importWithProxy(Object.fromEntries(values) as Record<string, string>);

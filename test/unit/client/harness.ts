@@ -12,7 +12,7 @@ import {
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { afterTests } from "../../support/http.js";
 
-/** Secrets with characters that every encoding writes differently. */
+/** Secrets with special characters, so that each encoding of them looks different. */
 export const API_KEY = "ak/system+test=&<secret>\"ü'-0123456789";
 export const VERIFICATION_KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const FLOW_KEY = "fk/system+test=&<secret>'-0123456789";
