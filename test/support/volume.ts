@@ -15,7 +15,7 @@ const asRoot = (...words: string[]): Promise<unknown> =>
 
 export type VolumeKind = "tmpfs" | "ext4";
 
-/** Mounts an empty volume, writable for everybody, and returns its folder. It is unmounted after the file's tests. */
+/** Mounts an empty volume, writable for everybody, until the test file's last test. Returns the folder. */
 export async function mountVolume(kind: VolumeKind, megabytes: number): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-volume-"));
   const image = `${folder}.img`;
