@@ -2,7 +2,7 @@ import type { FleetPlan } from "../../provider/fleet/plan.js";
 import type { FleetReport, StackReport, WebhookChange } from "../../provider/fleet/reports.js";
 import type { DriftReport } from "../../provider/fleet/watch.js";
 
-/** Returns a report that has this many webhooks with each kind of change. */
+/** Returns a report that contains, for each kind of change, as many webhooks as `counts` says. */
 export function stackReport(
   stack: string,
   counts: Partial<Record<WebhookChange, number>>,

@@ -18,8 +18,8 @@ export type { Listening };
 const cleanups: (() => unknown)[] = [];
 
 /**
- * Runs `cleanUp` when the file's tests have finished (see after-file.ts), not after each test, because tests
- * may run concurrently.
+ * Runs `cleanUp` after the last test of the test file (see after-file.ts), not after each test, because the
+ * tests of a file may run concurrently.
  */
 export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
 
@@ -49,7 +49,7 @@ export interface ServerOptions {
   tls?: { key: string | Buffer; cert: string | Buffer };
 }
 
-/** A server. Like every server here, it and its connections are closed after the file's tests. */
+/** A server. Like every server here, it is closed with its connections after the test file's last test. */
 export interface TestServer extends Listening {
   requests: Received[];
   /** Replaces the response. */
@@ -76,7 +76,7 @@ export async function startServer(
   return { ...(await startListener(listener, options)), requests, answerWith };
 }
 
-/** Starts a server with a listener that reads the request itself, such as the responder's. */
+/** Starts a server with a listener that, like the responder's, reads each request itself. */
 export async function startListener(
   listener: RequestListener,
   { port, tls }: ServerOptions = {},
@@ -94,8 +94,8 @@ export async function startTcpServer(
 }
 
 /**
- * Returns a port on which nothing listens. It is below the range that systems assign, so no other test server
- * gets it.
+ * Returns a port on which nothing listens. It is below the range from which systems choose free ports, so no
+ * other test server gets it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -136,7 +136,7 @@ export async function startDeafListener(): Promise<string> {
   afterTests(() => worker.terminate());
   const port = await new Promise<number>((resolve) => worker.once("message", resolve));
   let connected = 0;
-  // The system completes two connections for a backlog of one, and never responds to later ones.
+  // With a backlog of one, the system completes two connections, and never responds to further attempts.
   await new Promise<void>((resolve) => {
     for (let n = 0; n < 4; n += 1) {
       const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());

@@ -17,7 +17,7 @@ import { engine, type Backend } from "./stack.ts";
 const { version } = packageJson;
 const { signal } = new AbortController();
 
-/** The placeholder in the pages for the repository that hosts the releases. */
+/** What the pages write as a placeholder for the repository that hosts the releases. */
 export const RELEASES = "github://api.github.com/OWNER/NAME";
 
 /** The page for users without Node. */
@@ -32,7 +32,7 @@ export interface InstalledLanguage {
   path: () => Promise<string[]>;
 }
 
-/** Runs the page's command, then removes the plugin that it downloads, as if on a different machine. */
+/** Runs the page's `pulumi package add`, then removes the downloaded plugin, as if on a new machine. */
 async function installYaml(program: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const commands = commandsIn(blocksOf(page, "sh")).map((line) => line.replace(/ +#.*/, "").split(" "));
   const [, ...add] = commands.find((words) => words.slice(0, 3).join(" ") === "pulumi package add") ?? [];
@@ -50,13 +50,13 @@ export async function packWheel({ url }: PluginServer, folder: string): Promise<
   return join(folder, (await readdir(folder)).find((name) => name.endsWith(".whl")) ?? "");
 }
 
-/** Go knows from `.git` in a path that this is a repository, so it does not ask the host. */
+/** `.git` in the path shows Go where the repository's name ends, so Go does not ask the host. */
 const GO_MODULE = "example.com/pulumi-apichat.git/sdk/go";
 const EXAMPLE_MODULE = "example.com/pulumi-apichat/sdk/go";
 
 /**
- * Lets Go download the module from a release's tag, then refers to it by a `replace` in go.mod, because with
- * a module cache of the program only, Go would compile Pulumi's SDK again.
+ * Lets Go download the module from a release's tag into a new module cache, then refers to it by `replace` in
+ * go.mod: if the program used the new cache for all modules, Go would compile Pulumi's SDK again.
  */
 async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: string): Promise<void> {
   const schema = { pluginDownloadURL: url, importBasePath: `${GO_MODULE}/apichat` };
@@ -91,7 +91,7 @@ async function installGo({ path }: ProgramFolder, { url }: PluginServer, aside: 
   await writeFile(join(path, "main.go"), main.replaceAll(EXAMPLE_MODULE, GO_MODULE));
 }
 
-/** Generates the SDK with the addresses that a release writes into the schema. Returns its folder. */
+/** Generates the SDK from a schema with these addresses, as a release does. Returns the SDK's folder. */
 async function generateFor(
   language: "python" | "go",
   { pluginDownloadURL, importBasePath }: { pluginDownloadURL: string; importBasePath?: string },
@@ -120,7 +120,7 @@ if (process.env["TEST_SUITE"] === "languages" && hasHost(engine, "go"))
     path: async () => [join(await run("go", ["env", "GOROOT"]), "bin")],
   });
 
-/** Creates a folder for PATH that contains only `pulumi` and its hosts. */
+/** Creates a folder for PATH that contains only `pulumi` and its language hosts. */
 export async function linkPulumi({ folder }: Backend): Promise<string> {
   const bin = join(folder, "bin");
   await mkdir(bin);
@@ -129,7 +129,7 @@ export async function linkPulumi({ folder }: Backend): Promise<string> {
   return bin;
 }
 
-/** Installs the quickstart of a language. PATH contains only `pulumi` and the language's tools. */
+/** Copies and installs a language's quickstart. PATH contains only `pulumi` and the language's tools. */
 export async function openInstalled(
   backend: Backend,
   { name, install, path }: InstalledLanguage,

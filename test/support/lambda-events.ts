@@ -3,18 +3,18 @@ import type { ALBEvent, APIGatewayProxyEvent, APIGatewayProxyEventV2 } from "aws
 /** A request as its sender writes it. */
 export interface SentRequest {
   method?: string;
-  /** The path of the URL. In the event of a REST API its first segment is the stage. */
+  /** The path of the URL. For a REST API, its first segment is the stage. */
   path?: string;
   /** The query as written in the URL, without the question mark. */
   query?: string;
   headers?: Pairs;
-  /** AWS passes bytes as base64. */
+  /** The event contains bytes as base64, and a string unchanged. */
   body?: string | Uint8Array;
 }
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Contains header names as sent, every value, decoded parameters, and the path with and without its stage. */
+/** Contains headers as sent, with all values, decoded parameters, and the path with and without its stage. */
 export function restApiEvent(sent: SentRequest): APIGatewayProxyEvent {
   const { method = "POST", path = "/Prod/webhook", query = "" } = sent;
   const headers = [...(sent.headers ?? []), ["X-Forwarded-Proto", "https"]] as const;
@@ -97,7 +97,7 @@ const allValues = (pairs: Pairs): Record<string, string[]> =>
   );
 
 /**
- * Maps each trigger of a Lambda function to the event that it makes from a request, as AWS documents it, but
+ * For each Lambda trigger, a function that turns a request into the trigger's event, as AWS documents it, but
  * without the parts that no HTTP handler reads (trace ids, account, identity).
  */
 export const lambdaEvents = {

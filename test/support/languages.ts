@@ -15,15 +15,15 @@ export interface PluginLanguage {
   /** Environment variables for programs in the language. They override the engine's variables. */
   environment: Record<string, string>;
   /**
-   * Runs `pulumi install` in the folder of a program. If the clone's language host is too old for that,
-   * does the same work without it.
+   * Does in a program's folder what `pulumi install` would do. Only YAML runs that command, because most
+   * language hosts that a clone builds do not support it.
    */
   install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
-/** The Python SDK that the set-up of `npm run suite guides` creates. Undefined if there is no Python. */
+/** The virtual environment with the Python SDK from the set-up of `npm run suite guides`, if there is one. */
 const pythonSdk = await findPythonSdk();
 
 /** Copies go.mod and go.sum of the examples, because every program that uses the SDK needs the same modules. */
@@ -33,7 +33,7 @@ async function installGo(folder: string): Promise<void> {
   await copyFile(inClone("examples/go/go.sum"), join(folder, "go.sum"));
 }
 
-/** Puts the SDK where the examples, and a program that `apichat init` writes, expect it. */
+/** Links the SDK to where programs of `apichat init` look for it, and lets examples look there too. */
 async function installJava(folder: string): Promise<void> {
   await mkdir(join(folder, "sdks"));
   await symlink(inClone("sdk/java"), join(folder, "sdks/apichat"));
@@ -53,7 +53,7 @@ async function installTypeScript(folder: string): Promise<void> {
   await symlink(inClone("sdk/nodejs/bin"), join(modules, "pulumi-apichat-sdk"));
 }
 
-/** Languages whose dependencies take minutes to compile. Tests use only those that are already compiled. */
+/** Languages whose dependencies take minutes to compile. Tests use a language only if that has been done. */
 const compiled = [
   { name: "typescript", sdk: "nodejs", environment: {}, install: installTypeScript },
   { name: "go", sdk: "go", environment: {}, install: installGo },
@@ -63,7 +63,7 @@ const compiled = [
 const changedAt = (path: string): number =>
   statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 
-/** Whether `npm run suite languages` has run since the schema changed. */
+/** Whether the language's host exists, and `npm run suite languages` has run since the schema changed. */
 const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
   (name === "typescript" || hasHost(engine, name)) &&
   changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
@@ -90,8 +90,8 @@ export const pluginLanguages: PluginLanguage[] = [
 ];
 
 /**
- * The languages with an example for each of the three ways of use. Each takes up to half a minute, so only
- * `npm run suite languages` tests more than YAML. TypeScript has such examples only for the dynamic provider.
+ * The languages whose examples `workspaces` and `consumer` are tested. A language takes up to half a minute,
+ * so only `npm run suite languages` tests more than YAML. TypeScript lacks these examples for the plugin.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(({ name }) =>
   process.env["TEST_SUITE"] === "languages" ? name !== "typescript" : name === "yaml",

@@ -26,11 +26,11 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 const openApi = document as unknown as OpenApiDocument;
 
-// The document is not a JSON Schema, but its schemas refer to each other by their place in it.
+// The document is not a JSON Schema. It is added whole, so that references between its schemas resolve.
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
 ajv.addSchema(document, "openapi");
 
-/** Lists a value's violations of the schema at this place in the document. */
+/** Lists how a value violates the schema that is at this place in the document. */
 function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
@@ -71,7 +71,7 @@ export function expectRecordsMatchOpenApi(
   }
 }
 
-/** Checks a request that the service sent to a webhook URL against the document. */
+/** Checks that a request from the service to a webhook URL matches the document. */
 export function expectMatchesWebhook(
   name: keyof OpenApiDocument["webhooks"],
   { method, path, headers, body }: Received,

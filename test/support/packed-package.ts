@@ -7,8 +7,8 @@ import { makeFolder } from "./folder.ts";
 import { root } from "./pages.ts";
 
 /**
- * The last TypeScript that does not warn about `moduleResolution: node`, which is in older templates of
- * Pulumi.
+ * The last TypeScript that does not warn about `moduleResolution: node`, which Pulumi's older project
+ * templates set.
  */
 const typescriptOfTemplates = "~5.9.0";
 
@@ -24,7 +24,7 @@ async function resolveSdk(): Promise<string> {
   return stdout;
 }
 
-/** Installs the packed tarball into new projects outside the repository, removed after the file's tests. */
+/** Installs the packed tarball in new projects outside the repository, which are removed after the tests. */
 export interface PackedPackage {
   folder: string;
   /**

@@ -12,7 +12,7 @@ export interface Page {
 
 export const readPage = (path: string): Page => ({ path, text: readFileSync(`${root}${path}`, "utf8") });
 
-/** The README, and every page of docs/ except those of the Pulumi Registry, which have front matter. */
+/** The README, and all pages of docs/ except those for the Pulumi Registry, which begin with front matter. */
 export const readPages = (): Page[] => {
   const docs = readdirSync(`${root}docs`, { recursive: true, encoding: "utf8" }).filter((name) =>
     name.endsWith(".md"),
@@ -33,7 +33,7 @@ export const chapterOf = ({ text }: Pick<Page, "text">, heading: string): Pick<P
   return { text: rest.split("\n## ")[0] ?? "" };
 };
 
-/** Removes the plugin of the npm package from a Pulumi.yaml of the examples, so that the engine downloads it. */
+/** Removes the path of the npm package's plugin from a Pulumi.yaml, so the engine downloads the plugin. */
 export const withoutPlugin = (project: string): string =>
   project.replace(/^packages:\n {2}apichat: .*\n/m, "");
 
@@ -43,7 +43,7 @@ export const withoutCode = (text: string): string => text.replaceAll(/^```.*?^``
 export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
   [...withoutCode(text).matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]/g)].map(([, target = ""]) => target);
 
-/** Whether a target is a file or an anchor rather than an address. */
+/** Whether a target is a file or an anchor rather than a URL. */
 export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
 /** Returns the headings of a page, of all levels. */

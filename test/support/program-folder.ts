@@ -11,7 +11,7 @@ import { root } from "./pages.ts";
  */
 export interface ProgramFolder {
   path: string;
-  /** Starts a `pulumi` command without waiting for its end. */
+  /** Starts a `pulumi` command, and does not wait until it ends. */
   start(...parameters: string[]): Command;
   /** Runs a command that must succeed, and returns its output. */
   run(...parameters: string[]): Promise<string>;
@@ -36,7 +36,7 @@ export function openProgramFolder(
   };
   const finish = async (parameters: string[], isExpected: (exitCode?: number) => boolean) => {
     const { exitCode, output } = await start(...parameters).done;
-    if (!isExpected(exitCode)) throw new Error(`${parameters.join(" ")} ended with ${exitCode}:\n${output}`);
+    if (!isExpected(exitCode)) throw new Error(`${parameters.join(" ")} exited with ${exitCode}:\n${output}`);
     return output;
   };
   return {
@@ -48,7 +48,7 @@ export function openProgramFolder(
   };
 }
 
-/** Copies an example into the backend's folder, where it finds the repository's packages. */
+/** Copies an example into the backend's folder, and links the repository's node_modules there. */
 export async function copyExample(
   backend: Backend,
   example: string,
@@ -63,7 +63,7 @@ export async function copyExample(
   return openProgramFolder(backend, path, environment);
 }
 
-/** A program with a stack. The program declares the webhooks that a file lists. */
+/** A program with a stack. A file lists the webhooks that the program declares. */
 export interface Project extends ProgramFolder {
   /** Changes the declared webhooks for the next command. */
   declare(declarations: readonly Declaration[]): Promise<void>;

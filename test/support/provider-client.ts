@@ -15,7 +15,7 @@ export interface Failure {
 
 export interface Options {
   preview?: boolean;
-  /** Seconds of `customTimeouts`. */
+  /** The timeout from `customTimeouts`, in seconds. */
   timeout?: number;
 }
 
@@ -109,10 +109,10 @@ export const resourceCalls = (call: Call, urn = "") => ({
 export async function failureOf(call: Promise<unknown>): Promise<ServiceError> {
   const outcome: unknown = await call.catch((error: unknown) => error);
   if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
-  throw new Error("the call did not fail", { cause: outcome });
+  throw new Error("the call did not fail with a gRPC error", { cause: outcome });
 }
 
-/** The partial resource in the error of a failed create or update. The engine stores it in the state. */
+/** Returns the partial resource, which the engine stores in the state, from a create's or update's error. */
 export function partOf(
   error: ServiceError,
 ): { id: string; properties: Marked; reasons: string[] } | undefined {

@@ -8,7 +8,7 @@ interface Received {
   body: Buffer;
 }
 
-/** The user's own program behind a responder: a real HTTP server on a free loopback port that accepts everything. */
+/** Stands in for the user's program behind a responder: an HTTP server that accepts every request. */
 export interface Receiver extends Listening {
   received: Received[];
   /** Changes the status of its responses. */

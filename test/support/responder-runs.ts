@@ -17,7 +17,7 @@ export interface Run {
   lines: string[];
 }
 
-/** Starts a new run for each test, with its own state folder, as if it were not on CI. */
+/** Runs each test with a new state folder, and without the environment variable `CI`. */
 export function isolateRuns(): Run {
   const run: Run = { folder: "", lines: catchLines() };
   beforeEach(async () => {

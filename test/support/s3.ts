@@ -8,8 +8,8 @@ const BUCKET = "fleet-state";
 const { signal } = new AbortController();
 
 /**
- * Starts a real S3 server (moto, from PyPI) with a bucket. Returns the variables for a Pulumi backend in the
- * bucket, or undefined if the machine has no suitable Python.
+ * Starts moto, an S3 server from PyPI, and creates a bucket. Returns the environment variables that make the
+ * bucket Pulumi's backend, or undefined if the machine has no suitable Python.
  */
 export async function startS3(): Promise<Record<string, string> | undefined> {
   const found = await findPython(signal);
@@ -22,7 +22,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   const words = ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)];
   const server = execa(python, words, { cwd, reject: false, stdio: "ignore" });
   afterTests(() => server.kill("SIGKILL"));
-  // The server accepts requests with any signature, and requests without one.
+  // Not signed, because the server does not check signatures.
   const makeBucket = () =>
     fetch(`${origin}/${BUCKET}`, { method: "PUT" }).then(
       ({ ok }) => ok,

@@ -14,10 +14,10 @@ import { afterTests } from "./http.ts";
 import { findSecrets } from "./secrets.ts";
 import { createBackend, type Backend, type TestStack } from "./stack.ts";
 
-/** The value of a query parameter of webhook URLs: a token that some endpoints require. */
+/** The value of `token` in the query of webhook URLs. Some endpoints require such a token. */
 export const QUERY_VALUE = "qv-token-0123456789";
 
-/** The service, an endpoint and a backend, which end with the file's tests. */
+/** The service, an endpoint and a backend, which exist until the last test of the test file has finished. */
 export interface Scene {
   emulator: Emulator;
   endpoint: Endpoint;
@@ -68,7 +68,7 @@ export function callsOf({ emulator }: Scene, action: string, workspace?: string)
   );
 }
 
-/** The writes after the first requestCount requests, such as "set-webhook acme", sorted by text. */
+/** Lists the writes after the first requestCount requests as sorted texts such as "set-webhook acme". */
 export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)
@@ -99,7 +99,7 @@ export async function readTree(folder: string): Promise<Map<string, string>> {
   return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const)));
 }
 
-/** Fails if the output or the state of a stack contains a secret of the tests, or one of these. */
+/** Fails if a stack's output or state contains a secret of the scene's webhooks, or one of `more`. */
 export async function expectNoSecrets(
   stack: Pick<TestStack, "printed" | "state">,
   more: readonly string[] = [],

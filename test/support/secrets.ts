@@ -11,14 +11,14 @@ function tracesOf(secret: string): string[] {
   ];
 }
 
-/** The base64 characters that encode only the secret, if it begins at this offset in a group of 3 bytes. */
+/** The base64 and base64url characters that encode only a secret at this offset in a group of 3 bytes. */
 function base64Core(bytes: Buffer, offset: number): string[] {
   const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
   const core = encoded.slice(offset === 0 ? 0 : offset + 1, Math.floor((offset + bytes.length) / 3) * 4);
   return [core, core.replaceAll("+", "-").replaceAll("/", "_")];
 }
 
-/** Returns the encoded forms and parts of these secrets that a text contains. */
+/** Returns the forms of these secrets that a text contains, except forms that are too short to tell. */
 export function findSecrets(text: string, secrets: readonly string[]): string[] {
   return secrets.flatMap(tracesOf).filter((trace) => trace.length >= 8 && text.includes(trace));
 }

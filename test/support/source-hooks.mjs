@@ -1,4 +1,4 @@
-/** Lets a thread that a test starts run from the sources, whose imports name the compiled files. */
+/** Lets a thread that a test starts run the sources: an import that names a .js file loads the .ts file. */
 import { registerHooks } from "node:module";
 
 registerHooks({

@@ -16,8 +16,8 @@ import { afterTests } from "./http.ts";
 import { endProcessesNaming } from "../../tools/lib/processes.ts";
 
 /**
- * A folder with the file backend and the Pulumi home of a test file. After the file's tests, all processes
- * that name the folder are ended, and it is removed.
+ * A folder that contains a file backend and a Pulumi home. After the last test of the test file, all
+ * processes that name the folder are ended, and the folder is removed.
  */
 export interface Backend {
   folder: string;
@@ -60,8 +60,8 @@ export async function createBackend(): Promise<Backend> {
 export type TestStack = Awaited<ReturnType<typeof createStack>>;
 
 /**
- * A stack on the real engine, with an inline program. The engine and the provider are processes; only the
- * program runs here. A command that fails throws its output, unless it is called through `fails`.
+ * A stack on the real engine, with an inline program. The engine and the provider are separate processes; the
+ * program runs in the test's process. If a command fails, its call throws the output; `fails` returns it.
  */
 export async function createStack(
   backend: Backend,
@@ -76,7 +76,7 @@ export async function createStack(
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
-  // In the backend's folder, which is removed at the end. The Automation API does not remove its folders.
+  // The Automation API does not remove its folders, but the backend's folder is removed after the tests.
   const workDir = await mkdtemp(join(backend.folder, "workspace-"));
   const stack = await LocalWorkspace.createStack(
     { stackName: name, projectName: "test", program: () => program() },
@@ -142,7 +142,7 @@ export async function createStack(
   /** The stack's outputs in the state; each secret is an object with a ciphertext. */
   const outputs = async (): Promise<Record<string, unknown>> =>
     (await resource(`test-${name}`, "pulumi:pulumi:Stack"))?.outputs ?? {};
-  /** The stack's outputs, with secrets in plain text. Starts a process, which `outputs` does not. */
+  /** The stack's outputs, with secrets in plain text. Unlike `outputs`, starts a process. */
   const secretOutputs = async (): Promise<Record<string, unknown>> => {
     const args = ["stack", "output", "--json", "--show-secrets", "--stack", name];
     const env = stack.workspace.envVars;
@@ -151,7 +151,7 @@ export async function createStack(
   };
 
   return {
-    /** The stack of the Automation API, for everything else. */
+    /** The stack object of the Automation API, for everything that has no member here. */
     stack,
     ...commands,
     /** Changes the program for the next command. */

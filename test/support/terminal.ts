@@ -19,7 +19,7 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
     expect(output).toMatch(pattern);
     return output;
   };
-  /** The commands get no stdin, because the lines that follow them are for the shell. */
+  /** The commands cannot read the shell's stdin, because it contains the next lines for the shell. */
   const paste = (commands: string): void => void shell.stdin?.write(`{ ${commands}\n} </dev/null\n`);
   return {
     paste,
@@ -39,8 +39,8 @@ export function openTerminal(cwd: string, env: Record<string, string>) {
 }
 
 /**
- * Throws if a program still listens on this port after ten seconds. It waits because the system closes the
- * ports of a killed program a moment after the program has ended.
+ * Waits until nothing listens on this port, and throws after ten seconds. It waits because the system closes
+ * the ports of a killed program a moment after the program has ended.
  */
 export async function requireFree(port: number): Promise<void> {
   const deadline = Date.now() + 10_000;

@@ -15,7 +15,7 @@ const asRoot = (...words: string[]): Promise<unknown> =>
 
 export type VolumeKind = "tmpfs" | "ext4";
 
-/** Mounts an empty volume, writable for everybody, and returns its folder. It is unmounted after the file's tests. */
+/** Mounts an empty volume, writable for everybody, until the test file's last test. Returns the folder. */
 export async function mountVolume(kind: VolumeKind, megabytes: number): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-volume-"));
   const image = `${folder}.img`;
@@ -28,14 +28,14 @@ export async function mountVolume(kind: VolumeKind, megabytes: number): Promise<
     await asRoot("mount", "-o", "loop", image, folder);
   }
   afterTests(async () => {
-    // Lazily, because a process may still have a file open there.
+    // Unmounts lazily, because a process may still have a file open there.
     await asRoot("umount", "--lazy", folder);
     await Promise.all([folder, image].map((path) => rm(path, { recursive: true, force: true })));
   });
   return folder;
 }
 
-/** Fills a volume to its last byte with a file, and returns its path. */
+/** Fills a volume to its last byte with a file, and returns the file's path. */
 export async function fillVolume(folder: string): Promise<string> {
   const file = join(folder, "filler");
   await runFile("sh", ["-c", 'cat /dev/zero > "$0" || true', file]);

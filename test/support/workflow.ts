@@ -25,7 +25,7 @@ export const readWorkflowText = (name: string): Promise<string> => readFile(`${f
 export const readWorkflow = async (name: string): Promise<Workflow> =>
   parse(await readWorkflowText(name)) as Workflow;
 
-/** Replaces expressions such as `${{ inputs.command }}` with their values, by path. Throws if one is unknown. */
+/** Replaces expressions such as `${{ inputs.command }}` with their values in `contexts`. Throws if one has none. */
 export const fillIn = (values: Values, contexts: Values): Values =>
   Object.fromEntries(
     Object.entries(values).map(([name, text]) => [

@@ -43,7 +43,7 @@ describe("a credential", () => {
     expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open\.key .*chmod 600 /);
   });
 
-  test("is a usage error if its file is a JSON list, and the error does not quote the key", async () => {
+  test("causes a usage error if its file is a JSON list", async () => {
     const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
     const found = open({ apiKeyFile }).findSecret("apiKey");
     await expect(found).rejects.toThrow(
@@ -56,7 +56,7 @@ describe("a credential", () => {
     ["followed by a space", {}, `${API_KEY} `, /^APICHAT_API_KEY: .*whitespace/],
     ["in a file that does not exist", { apiKeyFile: "/nowhere/key" }, undefined, /^--api-key-file: ENOENT/],
   ])(
-    "is a usage error if it is %s, and the error does not quote it",
+    "causes a usage error if it is %s, and the error does not quote it",
     async (_, options, variable, message) => {
       const failure: unknown = await open(options, variable)
         .secret("apiKey")
@@ -68,7 +68,7 @@ describe("a credential", () => {
   );
 });
 
-/** A terminal that records its output and its raw mode. */
+/** A terminal that records its output and when raw mode is switched. */
 function openTerminal() {
   const setRawMode = vi.fn<(raw: boolean) => void>();
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });

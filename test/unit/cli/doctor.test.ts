@@ -22,7 +22,7 @@ async function write(files: Files): Promise<void> {
   }
 }
 
-/** The file of a fake `pulumi`, in a folder that is on PATH; it runs this script. */
+/** A fake `pulumi`, in a folder that is on PATH, that runs this script. */
 const pulumi = (script: string): Files => ({ "bin/pulumi": `#!/bin/sh\n${script}\n` });
 
 /** Returns the findings by the name of their check. */
@@ -49,7 +49,7 @@ describe("apichat doctor in a folder", () => {
     ["a subfolder of a program", { ...PROGRAM_FILES, "infra/index.ts": "" }, {}, "infra"],
     ["the plugin", { ...ON_PLUGIN, "node_modules/pulumi-apichat/plugin/pulumi-resource-apichat": "" }],
     ["the plugin before npm install", ON_PLUGIN, { plugin: /does not exist/ }],
-    ["no program", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
+    ["invalid YAML", { ...PROGRAM_FILES, "Pulumi.yaml": "name: [\n" }, { plugin: /Pulumi\.yaml:\d/ }],
     ["an outdated pulumi", { ...PROGRAM_FILES, ...pulumi("echo v3.215.0") }, { "Pulumi CLI": /too old/ }],
     ["a pulumi that fails", { ...PROGRAM_FILES, ...pulumi("exit 3") }, { "Pulumi CLI": /failed/ }],
   ])("checks %s", async (_, files, fails = {}, from = ".") => {

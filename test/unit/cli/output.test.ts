@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatTime } from "../../../provider/cli/output.js";
 
-test("an event on a later day is shown with its date", () => {
+test("a time is shown with its date unless the process started on the same day", () => {
   const now = new Date();
   const later = new Date(now.getTime() + 3 * 86_400_000);
   expect(formatTime(now.toISOString())).toMatch(/^\d\d:\d\d:\d\d$/);

@@ -44,7 +44,7 @@ test("the time limit ends a call whose response is incomplete", async () => {
 const reason = new Error("enough");
 const owners = ["the client's", "the call's"] as const;
 
-describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) => {
+describe.concurrent.each(CALLS)("an aborted signal makes %s throw the signal's reason", (_, call) => {
   const start = (owner: string, origin: string, signal: AbortSignal, more = {}): Promise<unknown> => {
     const own: CallOptions = { signal };
     return owner === "the call's" ? call(origin, more, own) : call(origin, { ...more, ...own });
@@ -66,7 +66,7 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason", (_, call) =>
     );
     const controller = new AbortController();
     const paused = Promise.withResolvers<void>();
-    // The pause is longer than the time limit of a test.
+    // The pause of 300 s exceeds a test's time limit, so the test passes only if the signal ends the pause.
     const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
     const ended = [start("the client's", url, controller.signal, options)];
     await paused.promise;

@@ -25,13 +25,13 @@ async function importWithProxy(proxy: Record<string, string | undefined>) {
 }
 
 test.each<[string, RegExp, () => Promise<string>]>([
-  ["rejects", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
+  ["sends a 403", /the proxy http:\S+ fails: Proxy response \(403\).* \(ERR_PROXY\)/, startRejectingProxy],
   [
     "does not listen",
     /the proxy http:\S+ fails: connect ECONNREFUSED \S+ \(ERR_PROXY\)/,
     async () => `http://127.0.0.1:${await freePort()}`,
   ],
-])("the error names the proxy, not the target, as its cause: a proxy that %s", async (_, named, start) => {
+])("the error names the proxy, not the target, as the cause if the proxy %s", async (_, named, start) => {
   const HTTPS_PROXY = await start();
   const { RegistrationClient, diagnoseHandshake } = await importWithProxy({ HTTPS_PROXY });
   const baseUrl = "https://service.example/acme";
@@ -49,7 +49,7 @@ test.each<[variables: string[], isUsed: boolean]>([
   [["http_proxy"], true],
   [["HTTP_PROXY", "NO_PROXY"], false],
   [["HTTPS_PROXY"], false],
-])("whether an http URL uses the proxy of %j: %s", async (variables, isUsed) => {
+])("with %j set, a call to an http URL uses the proxy: %s", async (variables, isUsed) => {
   const [service, proxy] = [await startOk(), await startOk()];
   const values = variables.map((name) => [name, name === "NO_PROXY" ? "127.0.0.1" : proxy.url]);
   const { RegistrationClient } = await importWithProxy(Object.fromEntries(values) as Record<string, string>);

@@ -81,7 +81,7 @@ describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) =
     ["https://other.example/path?token=query-value", "https://other.example/path?token=***"],
     ["/moved?token=query-value", "/moved?token=***"],
     [undefined, "nowhere"],
-  ])("fails at once for a redirect to %s", async (location, shown) => {
+  ])("fails at once for a redirect with the Location %s", async (location, shown) => {
     const headers = location === undefined ? {} : { location };
     const { url } = await startServer((_, response) => response.writeHead(302, headers).end());
     const error = await failureOf(call(url));
@@ -106,7 +106,7 @@ describe("an HTTP 200 response", () => {
     ),
     ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
     ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
-  ])("with the body %s fails with the code %s and does not show the API key", async (body, code, text) => {
+  ])("with the body %s causes the error code %s, and the API key is not shown", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
@@ -133,7 +133,7 @@ function writeWithoutEnd(response: ServerResponse): void {
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
-test("a message is not retried if the body of a 2xx rejects it", async () => {
+test("a message is not sent again if a 2xx response rejects it in its body", async () => {
   const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
   const error = await failureOf(createTestMessageClient(url).send(textOf(7, "hello there")));
   expect(error).toMatchObject({ code: "rejected", httpStatus: 200, attempts: 1, hints: [] });
@@ -141,7 +141,7 @@ test("a message is not retried if the body of a 2xx rejects it", async () => {
   expect(requests).toHaveLength(1);
 });
 
-/** The start of somebody else's registration. */
+/** The start of a response body that contains somebody else's registration. */
 const frameOf = (url: string): string =>
   `{"status":"ok","data":{"webhook_url":"${url}","webhook_verification_key":"vk-of-somebody-else"`;
 
@@ -170,7 +170,7 @@ describe("a quoted body", () => {
   test.each([
     ['{"message":"Chave inv\\u00e1lida. Onde?"}', '{"message":"Chave inválida. Onde?"}'],
     [`first\r\nsecond\u001b[31m ${"x".repeat(600)}`, `first second\\u001b[31m ${"x".repeat(482)}`],
-  ])("is otherwise shown on one line, shortened and in printable characters: %.20s", async (body, shown) => {
+  ])("without secrets is shown on one line, short, in printable characters: %.20s", async (body, shown) => {
     const { url } = await startServer((_, response) => response.writeHead(422).end(body));
     const { message } = await failureOf(createTestClient(url).getWebhook());
     expect(message).toContain(`HTTP 422: ${shown}`);

@@ -12,7 +12,7 @@ import {
 import type { InboundMessage } from "../../../schema/inbound.js";
 import { afterTests } from "../../support/http.js";
 
-/** Secrets with characters that every encoding writes differently. */
+/** Secrets with special characters, so that each encoding of them looks different. */
 export const API_KEY = "ak/system+test=&<secret>\"ü'-0123456789";
 export const VERIFICATION_KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 export const FLOW_KEY = "fk/system+test=&<secret>'-0123456789";
@@ -32,7 +32,7 @@ export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): 
 /** Returns a separate connection pool, closed after the tests. */
 export function createAgent(options: Agent.Options = {}): Agent {
   const agent = new Agent(options);
-  // Not awaited, because it would wait for a connection that cannot be made.
+  // `destroy` is not awaited, because it would wait for connection attempts that never end.
   afterTests(() => void agent.destroy());
   return agent;
 }

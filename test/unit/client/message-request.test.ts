@@ -7,7 +7,7 @@ import { createTestMessageClient, failureOf, FLOW_KEY, textOf, TO } from "./harn
 const startTaking = (status = 200, body = ""): Promise<TestServer> =>
   startServer((_, response) => response.writeHead(status).end(body));
 
-/** The options that the samples are sent with. */
+/** The sender and the conversation of the messages in samples.json. */
 const FROM_ANA = { sender: { id: "u-1", name: "Ana" }, conversationId: 42 };
 const MEDIA = { ...FROM_ANA, url: "https://cdn.example/a" };
 
@@ -49,14 +49,14 @@ test.each<[string, Send, object]>([
 
 test.each<[string, number, string, unknown]>([
   ["JSON", 200, '{"status":"ok","id":1}', { status: "ok", id: 1 }],
-  ["JSON with a different status", 200, '{"status":"queued"}', { status: "queued" }],
-  ["JSON with an error in another field", 200, '{"id":"error"}', { id: "error" }],
+  ['JSON whose status is not "ok"', 200, '{"status":"queued"}', { status: "queued" }],
+  ['JSON with "error" in a field other than status', 200, '{"id":"error"}', { id: "error" }],
   ["a JSON string", 200, '"error"', "error"],
   ["text", 202, "error", "error"],
-  ["nothing", 204, "", undefined],
-  ["nothing with 200", 200, "", undefined],
-  ["undefined if the body exceeds the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
-])("a receipt contains %s", async (_, status, answer, body) => {
+  ["undefined for an empty 204", 204, "", undefined],
+  ["undefined for an empty 200", 200, "", undefined],
+  ["undefined for a response body above the limit", 200, "x".repeat(2 * 1024 * 1024), undefined],
+])("the body in a receipt is %s", async (_, status, answer, body) => {
   const { url, requests } = await startTaking(status, answer);
   const receipt = await createTestMessageClient(url).sendText({ ...TO, text: "hi" });
   expect(receipt).toStrictEqual({ httpStatus: status, body, attempts: 1 });
@@ -72,7 +72,7 @@ const text =
   (client) =>
     client.sendText({ ...TO, text: "private", ...changes });
 
-/** Wrong inputs, each with the fields that its problems name, as the caller spells these fields. */
+/** Wrong inputs. For each expected problem: the field, as the caller spells it, and words of the text. */
 const WRONG: [string, Send, [field: string, text?: string][]][] = [
   ["an empty text", text({ text: "" }), [["text"]]],
   ["no sender", text({ sender: undefined }), [["sender.id"], ["sender.name"]]],

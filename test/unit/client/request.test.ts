@@ -137,7 +137,7 @@ const HI = textOf(7, "hi");
 describe("flowApiKeyAs", () => {
   const ways = ["bearer", "raw", "body", { header: "X-Flow" }, { header: "X-Other" }] as const;
 
-  test.each(ways)("%j works only with a service that reads the key from there", async (flowApiKeyAs) => {
+  test.each(ways)("%j works only with a service that reads keys sent this way", async (flowApiKeyAs) => {
     for (const flowKey of ways) {
       const { acme } = await startSilent({ flowKey });
       const { botUrl, flowApiKey } = acme;
@@ -148,7 +148,7 @@ describe("flowApiKeyAs", () => {
     }
   });
 
-  test("a flow key sent in the body may be invalid in a header, and no error shows it", async () => {
+  test('"body" allows a key that is invalid in a header, and the error does not show the key', async () => {
     const { url, requests } = await startServer((request, response) =>
       response.writeHead(422).end(JSON.stringify(request.headers) + request.body),
     );
