@@ -66,7 +66,7 @@ export type MessageOfKind =
 /** A message, given in wire format (section 4.2) or as its kind and options. */
 export type MessageToSend = InboundMessage | MessageOfKind;
 
-/** Throws an `invalid_config` error with the wrong fields, named as in the caller's options, and no values. */
+/** Throws an `invalid_config` error that names the wrong fields as the caller's options do. It contains no values. */
 export function checkMessage(message: MessageToSend): InboundMessage {
   const ofKind = isWire(message) ? undefined : message;
   if (ofKind && !(INBOUND_KINDS as readonly unknown[]).includes(ofKind.kind)) {

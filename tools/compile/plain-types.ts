@@ -84,7 +84,7 @@ function writeOut(declaration: NamedType, checker: ts.TypeChecker): string {
     : `${start}type ${name} = ${write(type)};`;
 }
 
-/** Whether a type is an anonymous object. */
+/** Whether a type is an anonymous object without call signatures and without a string index. */
 function isShape(type: ts.Type): boolean {
   const { Anonymous, Mapped } = ts.ObjectFlags;
   const flags = (type.flags & ts.TypeFlags.Object) === 0 ? 0 : (type as ts.ObjectType).objectFlags;

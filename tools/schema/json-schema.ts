@@ -51,7 +51,7 @@ function format(definition: TJS.Definition): string {
   return `${JSON.stringify({ $schema, $comment, description, ...rest }, unwrapDescription, 2)}\n`;
 }
 
-/** Joins the lines of doc comments, because line breaks have no meaning in a JSON Schema. */
+/** Joins the lines of a description: in the doc comment that it comes from, line breaks only wrap the text. */
 function unwrapDescription(key: string, value: unknown): unknown {
   return key === "description" && typeof value === "string" ? value.replaceAll("\n", " ") : value;
 }

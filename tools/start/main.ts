@@ -5,13 +5,7 @@ import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { abortOnSignals, runTool } from "../lib/run.ts";
 import { setStage } from "./stage.ts";
-import {
-  destroyAll,
-  exchangeMessages,
-  readFromAnotherStack,
-  registerWebhooks,
-  repairDrift,
-} from "./story.ts";
+import { destroyAll, exchangeMessages, readInAnotherStack, registerWebhooks, repairDrift } from "./story.ts";
 import { createShell, printPaste, printResult } from "./terminal.ts";
 
 const command = new Command("npm start --").description(
@@ -34,7 +28,7 @@ await runTool(async () => {
   await registerWebhooks(stage, shell);
   await exchangeMessages(stage);
   await repairDrift(stage, shell);
-  await readFromAnotherStack(stage, shell);
+  await readInAnotherStack(stage, shell);
   await destroyAll(stage, shell);
   if (engine.source === "path") return;
   printResult("To use this pulumi and Node 24 in your terminal:");

@@ -63,8 +63,8 @@ export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   printResult(`~ updated ${CHANGED}; the service has our URL again`);
 }
 
-/** Reads the bot URLs from another stack. */
-export async function readFromAnotherStack({ emulator }: Stage, shell: Shell): Promise<void> {
+/** Lets another stack read the bot URLs. */
+export async function readInAnotherStack({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Another stack reads bot_url (examples/consumer)");
   shell.cd("consumer");
   await shell.pulumi("stack init dev");

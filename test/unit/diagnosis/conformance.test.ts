@@ -253,7 +253,7 @@ describe.each([
   });
 });
 
-test("an endpoint that verifies signatures against reserialized JSON, not the received bytes, is wrong and unsafe", async () => {
+test("an endpoint that verifies signatures against reserialized JSON is wrong and unsafe", async () => {
   const failed = await checkWith({
     isSigned: (signature, raw) =>
       raw.length > 0 && isSignatureOf(JSON.stringify(JSON.parse(raw.toString("utf8"))), signature),

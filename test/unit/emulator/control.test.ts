@@ -78,7 +78,7 @@ test("a workspace is created, changed and removed", async () => {
   expect(body).toMatchObject([{ name: "acme" }]);
 });
 
-test("the control API sets and removes a registration without a handshake, as if somebody else had changed it", async () => {
+test("the control API sets and removes a registration without a handshake, as somebody else might", async () => {
   const { emulator, acme } = await startAcme();
   const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
   const registration = { webhook_url: theirs.webhook_url, webhook_status: "verified" };

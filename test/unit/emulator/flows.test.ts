@@ -31,7 +31,7 @@ test.each<[string, object, object]>([
   expect(await replyOf(scene)).toMatchObject(reply);
 });
 
-test("a flow function receives a conversation's next message only after it has replied to the previous one", async () => {
+test("a flow function receives a conversation's next message after it has replied to the previous one", async () => {
   const asked: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const flow: Flow = async ({ message }) => {

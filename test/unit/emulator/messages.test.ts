@@ -205,7 +205,7 @@ test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
 });
 
-test("beyond requestsPerSecond, requests to either port get 429 with Retry-After until a second has passed", async () => {
+test("beyond requestsPerSecond, both ports respond 429 with Retry-After until a second has passed", async () => {
   const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
   const globex = emulator.addWorkspace({ name: "globex", apiKey });
   // Requests without a valid key do not count towards the limit.

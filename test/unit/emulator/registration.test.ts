@@ -47,7 +47,7 @@ describe("set-webhook", () => {
   });
 });
 
-test("after delete-webhook, all four fields are empty; the next set-webhook returns the same bot_url again", async () => {
+test("after delete-webhook, all fields are empty; the next set-webhook returns the same bot_url", async () => {
   const { acme } = await startAcme({ beforeFirstSet: "nulls" });
   const { url } = await startEndpoint();
   const { botUrl } = acme;

@@ -39,7 +39,7 @@ describe("waitForDelivery", () => {
     expect(await waiting).toMatchObject({ verdict: "delivered" });
   });
 
-  test("throws a timeout error that lists other deliveries or says why there are none, and contains no secret", async () => {
+  test("throws a timeout that lists other deliveries or says why there are none, without secrets", async () => {
     const { emulator, acme, endpoint } = await startScene();
     const soon = { timeoutMs: 1 };
     const giveUp = (match: object): Promise<unknown> =>

@@ -142,7 +142,7 @@ describe("the routes of a responder", () => {
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
   });
 
-  it("are not ready while they drain or cannot store, and are unhealthy only if a restart would help", async () => {
+  it("report not ready while draining or unable to store, and unhealthy only if a restart would help", async () => {
     expect(await probe()).toEqual([200, 200]);
     expect(await probe(undefined, true)).toEqual([503, 200]);
     expect(await probe(new SqliteError("full", "the disk is full"))).toEqual([503, 200]);
