@@ -3,7 +3,7 @@ import { countInName, indexStackName, stackName, stackOf } from "../../../provid
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
-// Never change these numbers: workspaces would move to other stacks, which would delete their live webhooks.
+// Never change these numbers: workspaces would move, and their old stacks would delete the live webhooks.
 test.each([
   ["acme", 0, 1, 7, 833],
   ["globex", 0, 0, 4, 740],

@@ -63,7 +63,7 @@ test.each<[string, (index: number) => string]>([
   ["with a common suffix", (index) => `${index}${"0".repeat(40)}`],
   ["of increasing length", (index) => `${"a".repeat(index % 100)}b${index}`],
 ])(
-  "removing secrets, %s, takes time that grows linearly with the text, but hardly with the number of secrets",
+  "the time for redaction grows linearly with the text, and hardly with the number of secrets: %s",
   (_name, keyOf) => {
     const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
     const redactAll = createRedactor(keys);
