@@ -105,7 +105,7 @@ it.each([
   expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
 });
 
-it("if the engine's events cannot be read, ends the engine and reports the reason", async () => {
+it("ends the engine if one of its events cannot be read, and reports the reason", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';
   await standIn(
     `trap 'echo ended >> ${folder}/end; exit 1' INT; echo '${event}'; while :; do sleep 0.1; done`,

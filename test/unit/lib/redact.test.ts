@@ -21,7 +21,7 @@ function cpuMsOf(work: () => unknown): number {
 test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);
   expect(findSecrets(clean, [KEY])).toEqual([]);
-  // If the secret is only a part of some Base64, the characters around it stay.
+  // If the secret is only part of a longer Base64 text, the characters around it stay.
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
@@ -74,7 +74,7 @@ test.each<[string, (index: number) => string]>([
       const textOf = (length: number): string => piece.repeat(Math.ceil(length / piece.length));
       const [short, long] = [textOf(2 ** 13), textOf(2 ** 17)];
       const longMs = cpuMsOf(() => redactAll(long));
-      // 16 times the length: scanning the rest of the text at each position would take 256 times as long.
+      // The text is 16 times as long; scanning its rest at each position would take 256 times the work.
       expect(longMs).toBeLessThan(100 * cpuMsOf(() => redactAll(short)));
       // redactTenth has only a tenth of the keys.
       expect(longMs).toBeLessThan(5 * cpuMsOf(() => redactTenth(long)));
