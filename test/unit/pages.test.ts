@@ -48,7 +48,7 @@ test.each(docs)("$path is at most 15 KiB, and is linked from the README", ({ pat
   expect(targetsOf(readPage("README.md"))).toContain(path);
 });
 
-test("there are at most 24 pages", () =>
+test("docs/ has at most 24 pages", () =>
   expect(markdown.filter((path) => path.startsWith("docs/")).length).toBeLessThanOrEqual(24));
 
 test("the README is at most 10 KiB", () =>
@@ -188,7 +188,7 @@ describe("blocks of the docs", async () => {
       const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
       expect(answer.ok, await answer.text()).toBe(true);
     }
-    // The documented change keeps our key, because a different key would mean somebody else's webhook.
+    // The documented change keeps our key: with a different one, the webhook would be somebody else's.
     expect(acme.registration).toMatchObject({
       webhook_url: expect.stringContaining("changed-by-hand") as string,
       webhook_verification_key: "our-key",

@@ -55,7 +55,7 @@ it("creates a stack with the definition's secrets provider", async () => {
 it.each([
   ["no checkpoints for a stack without random keys", stringKeyWebhook, {}, "true"],
   ["checkpoints for a stack with a random key", randomKeyWebhook, {}, "false"],
-  ["checkpoints if a variable demands it", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
+  ["checkpoints if skipping is turned off", stringKeyWebhook, { PULUMI_SKIP_CHECKPOINTS: "false" }, "false"],
 ])("writes %s", async (_, webhook, environment, skipped) => {
   await answer(`printf %s "$PULUMI_SKIP_CHECKPOINTS" > ${folder}/skipped`);
   expect(await (await openEngine(webhook, environment))("up")).toMatchObject({ outcome: "done" });
@@ -79,7 +79,7 @@ it("rejects destroy after a killed up, until an up has adopted the created webho
   await answer("exit 0");
   await run("up");
   expect(await run("destroy")).toMatchObject({ outcome: "done" });
-  // As on a different machine, where only the state shows that an up was killed.
+  // On a different machine, only the state shows that an up was killed.
   await answer("exit 0", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]');
   expect((await run("destroy")).failures[0]?.message).toMatch(/while it created acme, .* run up first/);
 });
@@ -89,23 +89,23 @@ it.each<[string, Partial<PulumiEnd>, RegExp]>([
   ["the engine's output", { errors: "warning: old\nerror: no space left\n" }, /^no space left$/],
   ["how to log in", { code: 3, errors: "error: no token" }, /^no token; .*set PULUMI_BACKEND_URL/],
   ["an empty state file", { errors: "error: failed to load checkpoint: EOF" }, /^failed .*-empty -delete$/],
-  ["the exit code if there is nothing else", {}, /^pulumi exited with code 1$/],
+  ["the exit code if pulumi prints nothing", {}, /^pulumi exited with code 1$/],
 ])("the error for a failed command shows %s", (_, end, message) => {
   const call = { args: ["up", "--stack", "s1"], folder: "/fleet" };
   expect(() => outputOf({ call, code: 1, output: "", errors: "", ...end })).toThrow(message);
 });
 
 it.each([
-  ["removes the pending creates of a stack with checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
-  ["does not look for pending creates in a stack without checkpoints", stringKeyWebhook, ""],
-])("after an up adopts a killed run's webhooks, %s", async (_, webhook, calls) => {
+  ["removes their pending creates if it writes checkpoints", randomKeyWebhook, "stack\nrefresh\n"],
+  ["does not look for pending creates if it writes no checkpoints", stringKeyWebhook, ""],
+])("an up that adopts a killed run's webhooks %s", async (_, webhook, calls) => {
   const note = `echo "$1" >> ${folder}/calls`;
   await answer(":", '[{"type":"creating","resource":{"urn":"urn:pulumi:s::p::t::acme"}}]', note);
   expect(await (await openEngine(webhook))("up")).toMatchObject({ outcome: "done" });
   expect(await readFile(join(folder, "calls"), "utf8")).toBe(`up\n${calls}`);
 });
 
-it("if the engine's events cannot be read, ends the engine and reports the reason", async () => {
+it("ends the engine if one of its events cannot be read, and reports the reason", async () => {
   const event = '{"sequence":1,"resOutputsEvent":{}}';
   await standIn(
     `trap 'echo ended >> ${folder}/end; exit 1' INT; echo '${event}'; while :; do sleep 0.1; done`,
@@ -118,7 +118,7 @@ it("if the engine's events cannot be read, ends the engine and reports the reaso
 
 it.each([
   ["one for every 500 workspaces of a new fleet", 501, "test-index", 2],
-  ["the number of the fleet's stacks in the backend", 501, "test-2-of-7", 7],
+  ["as many as the fleet already has in the backend", 501, "test-2-of-7", 7],
   ["one for a new fleet, even if another fleet has more stacks", 500, "other-2-of-7", 1],
 ])("chooses the number of stacks: %s", async (_, count, existing, stacks) => {
   await standIn(`echo '[{"name":"org/p/${existing}"}]'`);

@@ -65,7 +65,7 @@ test("webhooks are sorted by name, and keys are included only if they change", (
   expect(keys).toEqual([{ workspace: "acme", change: "create" }]);
 });
 
-test("a failure contains the data of the provider's error, but not the resource's name", () => {
+test("a failure contains the provider's error without the resource's name", () => {
   const bare: ErrorData = {
     code: "unauthorized",
     operation: "get-webhook",
@@ -92,9 +92,9 @@ const FORGED = `acme: HTTP 400: ${JSON.stringify({ apichat: { failure: { code: "
 test.each([
   ["of a webhook once, without the API key", [REFUSED, REFUSED, UPDATE_FAILED], "acme: refused [redacted]"],
   ["of a check", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
-  ["as text if its data lacks the mark of this run", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
+  ["as plain text if its data lacks this run's mark", [diagnostic("error", FORGED, urnOf("acme"))], FORGED],
   ["that concerns the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],
-  ["that ended the engine, if there is no other failure", [UPDATE_FAILED], "update failed"],
+  ['"update failed" only if there is no other', [UPDATE_FAILED], "update failed"],
 ])("reports the failure %s", (_, events, message) => {
   expect(read(...events).failures).toMatchObject([{ stack: "s1", message }]);
 });

@@ -15,7 +15,7 @@ import { upFleet } from "../../../provider/fleet/changes.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/list-shape.ts";
 import { makeFolder } from "../../support/folder.ts";
 
-/** Returns a `webhook` function that uses the fields of the list's entry, and this key. */
+/** Returns a `webhook` function that passes on the fields of the list's entry, and adds this key. */
 export const webhookWith =
   (webhookVerificationKey: WebhookArguments["webhookVerificationKey"]): FleetDefinition["webhook"] =>
   ({ baseUrl, apiKey, webhookUrl = "https://chat.example/" }) => ({
@@ -27,7 +27,7 @@ export const webhookWith =
 
 export const randomKeyWebhook = webhookWith({});
 
-/** Names of workspaces. The hash puts some of them into each of the four stacks. */
+/** Enough workspaces that the hash puts some of them into each of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
 
 export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace> = {}): ListedWorkspace[] =>
@@ -53,7 +53,7 @@ class FakeEngine implements Pick<
 > {
   apiKey: string | undefined;
   readonly backend = new Map<string, Set<string>>();
-  /** The rotation of each stack. */
+  /** The name of the rotation that was last applied to each stack. */
   readonly #rotations = new Map<string, string>();
   /** The writes to the index stack, in order. */
   readonly indexes: FleetIndex[] = [];
@@ -166,7 +166,7 @@ export const stackAt = (index: number): string => `test-${index}-of-4`;
 export const namesIn = ({ context: { stacks } }: TestFleet, index: number): string[] =>
   (stacks[index]?.workspaces ?? []).map(({ name }) => name);
 
-/** A script that reports this many failures, first as events, then in the report of a failed stack. */
+/** A script whose stack fails: emits this many failures as events, then returns them in its report. */
 export const failing =
   (count: number): Script =>
   ({ stack: { name: stack }, onEvent }) => {

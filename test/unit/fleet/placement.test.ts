@@ -3,7 +3,7 @@ import { countInName, indexStackName, stackName, stackOf } from "../../../provid
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
-// Frozen: if these numbers changed, the live webhooks of existing fleets would be deleted.
+// Never change these numbers: workspaces would move, and their old stacks would delete the live webhooks.
 test.each([
   ["acme", 0, 1, 7, 833],
   ["globex", 0, 0, 4, 740],
@@ -17,7 +17,7 @@ test.each([
   expect([1, 4, 20, 999].map((count) => stackOf(name, count))).toEqual([of1, of4, of20, of999]);
 });
 
-test("30 stacks are filled evenly, and adding a 31st moves no workspaces except into that stack", () => {
+test("30 stacks are filled evenly, and adding a 31st moves workspaces only into that one", () => {
   const sizes = [...Map.groupBy(NAMES, (name) => stackOf(name, 30)).values()].map(({ length }) => length);
   expect(sizes).toHaveLength(30);
   // Each of the 30 stacks has 100 workspaces, plus or minus a third.
@@ -26,7 +26,7 @@ test("30 stacks are filled evenly, and adding a 31st moves no workspaces except 
   expect(new Set(moved.map((name) => stackOf(name, 31)))).toEqual(new Set([30]));
 });
 
-test("a stack's name contains its index and the count, sorts by index, and the count can be read back from it", () => {
+test("a stack's name contains its index and the number of stacks, which can be read back; names sort by index", () => {
   expect(stackName("production", 7, 20)).toBe("production-07-of-20");
   const names = Array.from({ length: 101 }, (_, index) => stackName("production", index, 101));
   expect(names.toSorted()).toEqual(names);

@@ -10,7 +10,7 @@ import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./
 const API_KEY = "the-api-key-of-all";
 const OURS = "https://chat.example/webhooks/apichat";
 
-/** Starts an emulator, and a fleet of its workspaces. */
+/** Starts an emulator, and opens a fleet of the emulator's workspaces. */
 async function openOn(options: EmulatorOptions, fields: Partial<ListedWorkspace> = {}) {
   const emulator = await startEmulator(options);
   afterTests(() => emulator.close());
@@ -41,7 +41,7 @@ describe("a plan, on a fake engine", () => {
     expect([engine.backend, engine.indexes]).toEqual(written);
   });
 
-  it("rejects more removals than an up allows; workspaces that are only in a stack count as removals", async () => {
+  it("rejects more removals than an up allows, even if only the stacks still contain those workspaces", async () => {
     const before = await openDeployed();
     before.engine.indexes.splice(0);
     const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(11)) });
@@ -50,7 +50,7 @@ describe("a plan, on a fake engine", () => {
     expect((await planFleet(context, { maxRemovals: 11 })).removals).toHaveLength(11);
   });
 
-  it("reports if the index stack is missing, or lists a workspace that no other stack contains", async () => {
+  it("reports the index stack as stale if it is missing or lists a workspace that no stack contains", async () => {
     const fleet = await openTestFleet();
     const readIndex = async (): Promise<string> => (await planFleet(fleet.context, {})).index;
     expect(await readIndex()).toBe("current");
@@ -69,7 +69,7 @@ describe("a plan, on a fake engine", () => {
 });
 
 describe("a plan, on the emulator", () => {
-  it("fails, as up would, if the key is rejected, and reports each workspace", async () => {
+  it("fails, as up would, if a workspace's API key is rejected, and names the workspace", async () => {
     const workspaces = [{ name: "acme", apiKey: API_KEY }];
     const { context, onEvent, events } = await openOn({ workspaces }, { apiKey: "another-key" });
     const plan = await planFleet(context, { onEvent });
@@ -82,7 +82,7 @@ describe("a plan, on the emulator", () => {
     expect(JSON.stringify(plan)).not.toContain("another-key");
   });
 
-  it("stops after too many rejected keys; sends no query if it is interrupted before it starts", async () => {
+  it("stops after too many rejected keys; sends no request if it is interrupted before it starts", async () => {
     const workspaces = NAMES.map((name) => ({ name, apiKey: API_KEY }));
     const { context, emulator } = await openOn({ workspaces }, { apiKey: "another-key" });
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
@@ -97,7 +97,7 @@ describe("a plan, on the emulator", () => {
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],
-  ])("compares our URL including its query, which reports hide: %s", async (_, query, expected) => {
+  ])("compares our URL with its query, although reports hide the query: %s", async (_, query, expected) => {
     const registration = { webhook_url: OURS + query, webhook_verification_key: "a-verification-key" };
     const workspaces = [{ name: "acme", apiKey: API_KEY, registration }];
     const { context } = await openOn({ workspaces }, { webhookUrl: `${OURS}?token=0123456789` });

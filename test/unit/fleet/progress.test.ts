@@ -25,7 +25,7 @@ const refused = (workspace: string): FleetEvent => {
   return { type: "failure", failure: { stack: "a", workspace, message: "", error } };
 };
 
-test("progress has one line per event, counts consecutive webhooks, and prints the advice for a cause once", () => {
+test("progress prints a repeated note or advice only once, and counts the finished webhooks", () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   onTestFinished(() => void vi.useRealTimers());

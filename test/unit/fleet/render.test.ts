@@ -37,7 +37,7 @@ After fixing this, continue with: node fleet.ts up
 `);
   });
 
-  test("has one row for each different problem with an argument, which lists the workspaces that have it", () => {
+  test("lists each distinct problem with an argument once, with all workspaces that have it", () => {
     const failures = ["is missing", "is missing", "is too long"].map((text, index) => {
       const problems = [{ field: "apiKey", text }];
       const error = new ApiChatError("invalid_config", "", { operation: "check", problems }).toJSON();
@@ -77,7 +77,7 @@ WAVE  OUTCOME   STACKS
     expect(render(same)).toContain("All 4 workspaces already had this rotation's key.");
   });
 
-  test("escapes untrusted text, for a terminal and for the code block of a summary", () => {
+  test("escapes untrusted text for a terminal, and prevents it from ending a Markdown code block", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = render(fleetReport({ outcome: "failed", failures: drive }));
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
@@ -92,7 +92,7 @@ WAVE  OUTCOME   STACKS
 const UNAUTHORIZED = new ApiChatError("unauthorized", "HTTP 401", { operation: "get-webhook" }).toJSON();
 
 describe("a plan", () => {
-  test("shows the stacks, what is registered where webhooks will be created, and workspaces that left the list", () => {
+  test("shows the stacks, what is already registered in new workspaces, and which workspaces left the list", () => {
     expect(render(fleetPlan())).toBe(`Fleet production, plan: done in 12.3 s
 
 STACK              OUTCOME  CREATE  UPDATE  DELETE  SAME  FAILED  SECONDS
@@ -132,7 +132,7 @@ describe("the report of a watch", () => {
     { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
     { property: "webhookVerificationKey", expected: "[secret]", actual: "[secret]" },
   ];
-  test("names the workspace, the property, both values and the repair", () => {
+  test("names the workspace, the property, its expected and actual value, and the repair", () => {
     const kinds = ["gone", "not-deployed", "to-be-removed"] as const;
     const workspaces = [
       { ...place, kind: "changed" as const, properties },

@@ -21,7 +21,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["failed", "stopped", "stopped"]);
   });
 
-  it("rejects derived keys that do not follow the rotation, before anything runs", async () => {
+  it("before anything runs, rejects derived keys that the rotation would not change", async () => {
     const fleet = await openDeployed();
     const webhookVerificationKey = { derivedFrom: "a seed", rotations: ["2026-09"] };
     const { context, engine } = await fleet.reopen({ webhook: webhookWith(webhookVerificationKey) });
@@ -31,7 +31,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("stops after the first stack if `webhook` returns a string key that does not change", async () => {
+  it("stops after the first stack if `webhook` returns the same string key as before", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
     const { failures } = await rotateFleet(context, options);
@@ -44,7 +44,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     const interrupt = new AbortController();
     let ended = 0;
     const onEvent = ({ type }: FleetEvent): void => {
-      // The first wave ends two runs of its stack: the up, and the preview that verifies it.
+      // The first wave runs its stack twice: for the up, and for the preview that verifies it.
       if (type === "stack-ended" && (ended += 1) === 2) interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
@@ -76,7 +76,7 @@ describe("the name of a rotation", () => {
     expect(new Set(changes)).toEqual(new Set(["same"]));
   });
 
-  it("must be the first rotation in the definition, if that has rotations", async () => {
+  it("must be the first of the definition's rotations, if there are any", async () => {
     const fleet = await openDeployed();
     const { context, engine } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
     const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));

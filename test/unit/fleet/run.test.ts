@@ -33,7 +33,7 @@ it("a run processes as many stacks at once as allowed, and divides the concurren
 
   expect(report.stacks.map(({ stack }) => stack)).toEqual([0, 1, 2, 3].map(stackAt));
   expect(engine.mostAtOnce).toBe(2);
-  // Each stack gets at least one call, and a stack that runs alone gets all of them.
+  // Each stack may make at least one call at a time; a stack that runs alone may make all of them.
   await upFleet(context, { stacksAtOnce: 4, callsPerOrigin: 2 });
   await upFleet(context, { stacksAtOnce: 1, callsPerOrigin: 2 });
   const shares = engine.takeTasks().map(({ callsPerOrigin }) => callsPerOrigin);
@@ -59,7 +59,7 @@ it("a run counts failures while stacks run; at the limit, it ends the running st
     skipped: [2, 3].map((at) => ({ stack: stackAt(at), workspaces: namesIn(fleet, at).length })),
   });
   expect(outcomesOf(report)).toEqual(["stopped", "failed"]);
-  // Each failure is reported as an event, and again in the report of the stack.
+  // Each failure occurs twice, as an event and in the stack's report, but is reported only once.
   expect(report.failures).toHaveLength(3);
   expect(fleet.events.filter(({ type }) => type === "failure")).toHaveLength(3);
   expect(fleet.events).toContainEqual({ type: "stopping", why: report.stoppedBy });
@@ -113,7 +113,7 @@ const without = (...gone: string[]): string[] => NAMES.filter((name) => !gone.in
 
 it.each([
   ["that a failed stack removed", true],
-  ["that is in no stack any more when the run starts", false],
+  ["that no stack contains when the run starts", false],
 ])("the index stack drops a workspace %s", async (_, fails) => {
   const before = await openDeployed();
   const [gone = ""] = namesIn(before, 1);
@@ -126,7 +126,7 @@ it.each([
 });
 
 describe("workspaces that leave the list", () => {
-  it("are removed if they are not more than allowed", async () => {
+  it("are removed if their number is within the limit", async () => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(23));
     expect(await upFleet(context, { maxRemovals: 23 })).toMatchObject({ outcome: "done" });
     expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(NAMES.slice(23)));
@@ -135,7 +135,7 @@ describe("workspaces that leave the list", () => {
   it.each([
     [11, {}],
     [1, { maxRemovals: 0 }],
-  ])("are rejected before anything runs if they are too many: %i with %j", async (count, options) => {
+  ])("are rejected before anything runs if there are too many: %i with %j", async (count, options) => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     const { problems } = await failureOf(upFleet(context, options));
     const text: unknown = expect.stringContaining(`must be at least ${count}, got`);
@@ -143,7 +143,7 @@ describe("workspaces that leave the list", () => {
     expect(engine.takeBegun()).toEqual([]);
   });
 
-  it("are removed even if this empties their stack, and no missing stack is created", async () => {
+  it("are removed even if this empties their stack; no stack without workspaces is created", async () => {
     const all = await openTestFleet();
     const [inFirst = "", inSecond = ""] = [namesIn(all, 0)[0], namesIn(all, 1)[0]];
     const { context, engine } = await withList(await openDeployed([inFirst, inSecond]), [inFirst]);
@@ -153,7 +153,7 @@ describe("workspaces that leave the list", () => {
   });
 });
 
-it("a backend with a different number of stacks is rejected before anything runs", async () => {
+it("a number of stacks that differs from the backend's is rejected before anything runs", async () => {
   const before = await openDeployed();
   before.engine.backend.set("other-0-of-9", new Set());
   const { context, engine } = await before.reopen({ stacks: 5 });
@@ -163,7 +163,7 @@ it("a backend with a different number of stacks is rejected before anything runs
   expect(engine.takeBegun()).toEqual([]);
 });
 
-it("destroy keeps the index stack with the remaining workspaces until all stacks are removed", async () => {
+it("destroy keeps the index stack, with the remaining workspaces, until all other stacks are removed", async () => {
   const fleet = await openDeployed();
   const { context, engine } = fleet;
   engine.scripts.set(stackAt(1), failing(1));

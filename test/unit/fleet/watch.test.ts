@@ -3,7 +3,7 @@ import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/
 import { watchFleet, type DriftKind } from "../../../provider/fleet/watch.ts";
 import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
-/** Changes the preview of the first workspace in the first stack. */
+/** Makes previews report this for the first workspace of the first stack, and no change for the others. */
 function see(fleet: TestFleet, seen: Partial<WebhookReport>, keys?: StackReport["keys"]): void {
   const webhooks = namesIn(fleet, 0).map((workspace, index): WebhookReport => {
     const same = { workspace, change: "same" } as const;
@@ -25,7 +25,7 @@ it.each<[DriftKind, Partial<WebhookReport>, key?: WebhookReport["change"]]>([
   ["not-deployed", { change: "same" }, "update"],
   ["to-be-removed", { change: "same" }, "delete"],
   ["gone", { change: "create", drift: gone }, "create"],
-])("a watch reports %s for the webhook %j whose key has the change %j", async (kind, seen, change) => {
+])("a watch reports %s if a preview reports %j, and %j for the key", async (kind, seen, change) => {
   const fleet = await openDeployed();
   see(fleet, seen, change && [{ workspace: fleet.first, change }]);
   const properties = seen.drift?.properties ?? [];

@@ -55,7 +55,7 @@ test.each([
     },
     /it threw: no such table, asked with \[redacted\]/,
   ],
-])("%s from `webhook` is rejected, and the error names the workspace", async (_, given, message) => {
+])("if `webhook` results in %s, the error names the workspace", async (_, given, message) => {
   const { code, message: text } = await failureOf(call(given));
   expect(code).toBe("invalid_config");
   expect(text).toMatch(message);

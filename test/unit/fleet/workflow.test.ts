@@ -64,14 +64,14 @@ const runWatchStep = (name: string): Promise<StepEnd> =>
 
 const readHere = (file: string): Promise<string> => readFile(join(folder, file), "utf8");
 
-/** Replaces gh: records its calls, and lists this open issue (none if empty). */
+/** Replaces gh with a script that records its calls; `gh issue list` prints this number, or nothing. */
 const recordCalls = (issue: string): Promise<void> =>
   standIn("gh", `echo "$@" >> calls; if [ "$2" = list ]; then printf '%s' '${issue}'; fi`);
 
 it.each([
   ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
   ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
-])("a shard passes on the command %s, and the rotation as one word", async (COMMAND, ROTATION, words) => {
+])("a shard runs fleet.ts %s, with the rotation as one argument", async (COMMAND, ROTATION, words) => {
   await standIn("node", `printf '%s\\n' "$@" > words`);
   expect(await runHere(shard?.run, { COMMAND, ROTATION, SHARD: "1/4" })).toMatchObject({ exitCode: 0 });
   const rest = ["--shard", "1/4", "--markdown-file", join(folder, ".summary")];
@@ -79,7 +79,7 @@ it.each([
 });
 
 describe("the watch's steps in bash, with a fake node and a fake gh", () => {
-  it.each([0, 1, 2, 137])("show the report, and fail unless the code is 0 or 1 (drift): %i", async (code) => {
+  it.each([0, 1, 2, 137])("show the report, and fail unless node exits with 0 or 1: %i", async (code) => {
     await standIn("node", `echo the report > drift.md; exit ${code}`);
     const outputs = { code: String(code) };
     const exitCode = code === 1 ? 0 : code;

@@ -50,7 +50,7 @@ test.each([
   acme({ verificationKeys: UNKNOWN }),
   acme({ verificationKeys: [KEY, UNKNOWN] }),
   acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
-  // The workspace's default path, /healthz, would be rejected, but its path is set and not known yet.
+  // The default path, /healthz, would be rejected, but this path is set, and only a preview does not know it.
   { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
   { workspaces: { acme: UNKNOWN } },
   { workspaces: UNKNOWN },
@@ -68,7 +68,7 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("stays the same if the stack or resource (with an alias) is renamed, unless the program set it", async () => {
+  test("stays the default if the stack or resource is renamed, and is reset if the program no longer sets it", async () => {
     const olds = await checked();
     const renamed = { name: "renamed", instanceKey: "project/prod/renamed" };
     expect((await checked(renamed, olds)).dataDir).toBe(olds.dataDir);
@@ -97,7 +97,7 @@ describe("the folder", () => {
     expect((await checked()).dataDir).toBe(folders.at(-1));
   });
 
-  test("must be outside the program's folder, or it would be committed", async () => {
+  test("must be outside the program's folder, whose files are usually committed", async () => {
     const program = join(run.folder, "program");
     const link = join(run.folder, "link");
     await Promise.all([mkdir(program), symlink(program, link)]);
@@ -160,19 +160,19 @@ describe("derived keys", () => {
   const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
-  test("come before the workspace's own in verificationKeys, and the inputs do not contain the seed", async () => {
+  test("come before the workspace's other keys in verificationKeys, and the inputs contain no seed", async () => {
     const inputs = await checked(derivation);
     expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);
     expect(inputs).not.toHaveProperty("rotations");
   });
 
-  test("are enough without other keys, and depend on the workspace's subject", async () => {
+  test("are enough for a workspace without other keys, and depend on its subject", async () => {
     const inputs = await checked({ ...derivation, workspaces: { beta: { subject: "acme" } } });
     expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
   });
 
-  test("are unknown in a preview if the seed, the rotations or the subject are", async () => {
+  test("are unknown in a preview that does not know the seed, the rotations or the subject", async () => {
     for (const more of [{ derivedFrom: UNKNOWN }, { rotations: UNKNOWN }, acme({ subject: UNKNOWN })]) {
       const { workspaces } = await checked({ ...derivation, ...more });
       expect(workspaces["acme"]?.verificationKeys).toBe(UNKNOWN);

@@ -36,7 +36,7 @@ const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
 const childInputs = (): Record<string, unknown> | undefined =>
   registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
 
-test("each workspace has a URL, whose port is the one in the process's id", async () => {
+test("each workspace has a URL with the port from the process's id", async () => {
   const responder = new HandshakeResponder("chat", {
     derivedFrom: pulumi.output("a-seed"),
     workspaces: {
@@ -98,13 +98,13 @@ test.each<[Omit<HandshakeResponderArgs, "workspaces">, string, string]>([
     "https://tunnel.example/a/acme",
     "http://127.0.0.1:4567/healthz",
   ],
-])("the URLs contain the address that follows from %j", async (more, url, healthUrl) => {
+])("the arguments %j determine the address in the URLs", async (more, url, healthUrl) => {
   const responder = new HandshakeResponder("chat", { workspaces, ...more });
   expect(await valueOf(responder.urls.acme)).toBe(url);
   expect(await valueOf(responder.healthUrl)).toBe(healthUrl);
 });
 
-test("arguments that resolve to undefined, as results of config.getSecret may, count as absent", async () => {
+test("an argument that resolves to undefined, as config.getSecret may, is treated as absent", async () => {
   const absent = pulumi.secret(undefined);
   const more = { derivedFrom: absent, rotations: absent, host: absent, port: absent, publicUrl: absent };
   const acme = { verificationKeys: KEY, path: absent, subject: absent, forwardTo: absent };
@@ -121,7 +121,7 @@ test.each<[string, Partial<HandshakeResponderArgs>]>([
   expect(await pulumi.isSecret(urls)).toBe(true);
 });
 
-test("if a mock's id is not an address, the port is 0, unless the program sets one", async () => {
+test("if a user's mocks return an id that is not an address, the port is 0 unless the program sets one", async () => {
   id = "chat-id";
   const any = new HandshakeResponder("any", { workspaces });
   expect(await valueOf(any.urls)).toEqual({ acme: "http://127.0.0.1:0/acme" });
@@ -135,7 +135,7 @@ test.each<[unknown, string]>([
   [{}, "workspaces: must be an object"],
   [{ workspaces: pulumi.output({ acme: { verificationKeys: KEY } }) }, "workspaces: must be an object"],
   [{ workspaces: { acme: KEY } }, "workspaces.acme: must be an object"],
-])("wrong arguments are rejected, without a key: %#", (args, reason) => {
+])("the error for wrong arguments contains no key: %#", (args, reason) => {
   const make = (): unknown => new HandshakeResponder("chat", args as HandshakeResponderArgs);
   expect(make).toThrow(ApiChatError);
   expect(make).toThrow(`chat: ${reason}`);

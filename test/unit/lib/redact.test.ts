@@ -8,7 +8,7 @@ const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 const redact = (text: string, ...secrets: string[]): string => createRedactor(secrets)(text);
 
 /**
- * Returns the CPU time that the work takes, in milliseconds; it excludes other load on the machine.
+ * Returns the work's CPU time in milliseconds, which other load on the machine does not increase.
  * Returns at least 10, because the clock is coarse.
  */
 function cpuMsOf(work: () => unknown): number {
@@ -21,7 +21,7 @@ function cpuMsOf(work: () => unknown): number {
 test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);
   expect(findSecrets(clean, [KEY])).toEqual([]);
-  // Base64 that contains more than the secret keeps the characters around it.
+  // If the secret is only part of a longer Base64 text, the characters around it stay.
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
@@ -63,7 +63,7 @@ test.each<[string, (index: number) => string]>([
   ["with a common suffix", (index) => `${index}${"0".repeat(40)}`],
   ["of increasing length", (index) => `${"a".repeat(index % 100)}b${index}`],
 ])(
-  "removing 2,000 secrets, %s, takes time that grows linearly with the text, but hardly with their number",
+  "the time for redaction grows linearly with the text, and hardly with the number of secrets: %s",
   (_name, keyOf) => {
     const keys = Array.from({ length: 2000 }, (_, index) => keyOf(index));
     const redactAll = createRedactor(keys);
@@ -74,7 +74,7 @@ test.each<[string, (index: number) => string]>([
       const textOf = (length: number): string => piece.repeat(Math.ceil(length / piece.length));
       const [short, long] = [textOf(2 ** 13), textOf(2 ** 17)];
       const longMs = cpuMsOf(() => redactAll(long));
-      // The long text has 16 times the length. It would take 256 times the work if each position scanned the rest.
+      // The text is 16 times as long; scanning its rest at each position would take 256 times the work.
       expect(longMs).toBeLessThan(100 * cpuMsOf(() => redactAll(short)));
       // redactTenth has only a tenth of the keys.
       expect(longMs).toBeLessThan(5 * cpuMsOf(() => redactTenth(long)));

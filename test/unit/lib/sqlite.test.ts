@@ -16,7 +16,7 @@ const FORMAT = {
   lockTimeoutMs: 50,
 } satisfies SqliteOptions;
 
-/** An invented version 4 of the file, which also stores the owner and the length of each note. */
+/** An invented version 4 of the format, which also stores the owner and the length of each note. */
 const LATER = {
   ...FORMAT,
   version: 4,
@@ -84,7 +84,7 @@ test("migrates an older file step by step, and resumes after a failed step", () 
   expect(versionOf(path)).toBe(4);
 });
 
-test("does not migrate without `create`, or from a version older than the first step", () => {
+test("does not migrate without `create`, or if no migration starts at the file's version", () => {
   const path = makeOlder("beside");
   const open = (options: SqliteOptions) => () => openSqlite(path, options);
   expect(open({ ...LATER, create: false })).toThrow(
@@ -97,7 +97,7 @@ test("does not migrate without `create`, or from a version older than the first 
 test("names the release that a newer file needs, and changes neither the file nor its log", () => {
   const writer = openSqlite(makeOlder("newer"), FORMAT);
   writer.exec("PRAGMA user_version = 99; UPDATE needed_release SET version = '9.9.9'");
-  // Copied while it is open, as after a kill: the new version is only in the write-ahead log.
+  // Copies the file while it is open, as a kill leaves it: only the write-ahead log has the new version.
   const path = join(folder, "killed.sqlite");
   for (const end of ["", "-wal"]) copyFileSync(join(folder, `newer.sqlite${end}`), `${path}${end}`);
   writer.close();

@@ -23,7 +23,7 @@ describe("printing a URL", () => {
     ["", "(not a URL)"],
   ])("prints %s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
-  test("as a state stores it, a URL without a query is unchanged, and a query's values are hidden", () => {
+  test("for a state, leaves a URL without a query unchanged, and hides a query's values", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
     expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
   });
@@ -57,7 +57,7 @@ test.each([
   ["https://bots.example/api/apichat/f1?x=/y", "f1"],
   ["/api/apichat/f1", "f1"],
   ["", ""],
-])("the bot code of %s is %s, on any host", (url, code) => {
+])("the bot code of %s is %s; unless empty, it identifies the bot on any host", (url, code) => {
   expect(botCodeOf(url)).toBe(code);
   expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
 });
@@ -95,7 +95,7 @@ test.each([
 test.each([
   [1, [250, 500, 1000, 2000, 4000, 8000, 8000]],
   [0, [125, 250, 500, 1000, 2000, 4000, 4000]],
-])("the back-off doubles up to eight seconds, with up to 50% jitter (%i)", (random, pauses) => {
+])("the back-off doubles up to eight seconds, minus up to 50% at random: %i", (random, pauses) => {
   expect([1, 2, 3, 4, 5, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => random))).toEqual(
     pauses,
   );

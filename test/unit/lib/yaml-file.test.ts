@@ -16,7 +16,7 @@ const shape = z.strictObject({ defaults: place.partial().optional(), places: z.a
 
 const SECRET = "secret-word-0123456789";
 
-/** Returns the message of the failure, which must be an invalid_config. */
+/** Returns the failure's message. The failure must have the code `invalid_config`. */
 function failureOf(text: string): string {
   try {
     parseYaml(text, shape, "places.yaml");
@@ -36,22 +36,22 @@ test.each([
 
 test.each([
   [
-    "a wrong type, at the value",
+    "a value of the wrong type",
     "places:\n  - name: a\n    port: x\n",
     "3:11: places[0].port: must be a number, got a string",
   ],
   [
-    "a number as a key",
+    "an API key that is a number",
     "places:\n  - name: a\n    apiKey: 123\n",
     "3:13: places[0].apiKey: must be a string, got a number; put it in quotes",
   ],
   [
-    "a missing field, at its parent",
+    "the parent of a missing field",
     "places:\n  - name: a\n  - port: 80\n",
     "3:5: places[1].name: is missing; must be a string",
   ],
   [
-    "an unknown field, at its name",
+    "the name of an unknown field",
     "places:\n  - name: a\n    pork: 80\n",
     "3:5: places[0].pork: is not a known field; the fields are name, apiKey, port, flow",
   ],
@@ -59,18 +59,18 @@ test.each([
   ["a field without a value", "places:\n", "1:8: places: is empty (null); must be a list"],
   ["an empty file", "", "1:1: is empty (null); must be an object; its fields are defaults, places"],
   [
-    "the same field twice",
+    "the second of two equal fields",
     "places: []\nplaces: []\n",
     "2:1: the same field appears twice; remove one of them",
   ],
-  ["an open bracket", "places: [\n", "2:1: the indentation is wrong, or a bracket"],
-  ["two documents", "places: []\n---\nplaces: []\n", "2:1: a second document starts here"],
-])("the failure names the line, the column and the field of %s", (_, text, expected) => {
+  ["the end after an open bracket", "places: [\n", "2:1: the indentation is wrong, or a bracket"],
+  ["the second of two documents", "places: []\n---\nplaces: []\n", "2:1: a second document starts here"],
+])("the failure names the field and the position of %s", (_, text, expected) => {
   expect(failureOf(text)).toMatch(`places.yaml:${expected}`);
   expect(failureOf(text).split("\n")).toHaveLength(1);
 });
 
-test("the failure names a misspelt field before the missing one, and both before the next entry", () => {
+test("an entry's failures precede the next entry's, and a misspelt field comes before a missing one", () => {
   const fields = failureOf("places:\n  - nane: a\n  - pork: 80\n")
     .split("\n")
     .map((line) => line.split(": ")[1]);

@@ -23,8 +23,8 @@ const ARGS = {
 
 const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
 
-test("reports all problems at once, without secrets, and without values that stand in place of names", async () => {
-  /** A value where an input's name belongs, as if the name and its colon were missing. */
+test("reports all problems at once, and shows neither secrets nor values where a name belongs", async () => {
+  /** A value that is read as an input's name, because the program contains neither the name nor the colon. */
   const misplaced = "mk/misplaced-0123456789";
   const { failures } = await webhook.check({
     baseUrl: secret(API_KEY),
@@ -64,7 +64,7 @@ test.each([
   expect(clear(inputs)).toMatchObject({ webhookUrl: UNKNOWN, timeouts: UNKNOWN });
 });
 
-test("inputs that the program marks as secret stay secret when stored, and so does a URL with a query", async () => {
+test("inputs that the program marks as secret are stored as secrets, and so is a URL with a query", async () => {
   const inputs = await webhook.checked({
     ...ARGS,
     baseUrl: `${ARGS.baseUrl}?t=1`,
@@ -75,7 +75,7 @@ test("inputs that the program marks as secret stay secret when stored, and so do
   expect(secretsIn(inputs)).toEqual(marked);
 });
 
-test("check rejects resources in two components that have the same name and the same workspace", async () => {
+test("check rejects two resources with the same name and workspace, even in different components", async () => {
   const [one, two] = ["One", "Two"].map((parent) =>
     resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
   );

@@ -24,8 +24,8 @@ import { type Acme, isolateRuns, startAcme } from "../webhook/harness.js";
 
 export { failureOf, partOf, type Failure, type Marked } from "../../support/provider-client.js";
 
-// Imitates the engine: a client calls the plugin, which runs in this process, over gRPC, and a server
-// receives the plugin's log lines.
+// Imitates the engine over gRPC: a client calls the plugin, which runs in this process, and a server receives
+// the plugin's log lines.
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
@@ -110,7 +110,7 @@ export function isolatePlugins() {
   return { call, configure, invoke, cancel, lines: received };
 }
 
-/** Calls a method, and searches its result for secrets. */
+/** Calls a method. Throws if the result contains an unencrypted secret. */
 const call: Call = async <Answer>(...sent: Parameters<Call>) => {
   const answer = await provider.call<Answer>(...sent).catch((error: ServiceError) => {
     requireNoSecret([error.details, partOf(error)]);
@@ -148,7 +148,7 @@ export function resourceOf(type: string, name = "acme", module = "apichat:index"
   return { urn, ...calls, checked };
 }
 
-/** One webhook, acme, as the engine sees it. */
+/** The engine's calls for the webhook acme. */
 export const webhook = resourceOf("ApiChatWebhook");
 
 /** The program's inputs, with secrets marked as an SDK marks them. */

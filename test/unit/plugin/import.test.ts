@@ -15,7 +15,7 @@ async function startRegistered(): Promise<Acme> {
   return started;
 }
 
-test("an import's ID can be a base URL, or else the bot URL of the configured workspace", async () => {
+test("an import's ID can be a base URL, or the bot URL of the workspace whose base URL is configured", async () => {
   const { acme, emulator } = await startRegistered();
   expect((await webhook.read(acme.baseUrl))?.id).toBe(acme.botUrl);
   expect((await failureOf(webhook.read(acme.botUrl))).details).toMatch(/401.*The ID must be the base URL/s);
@@ -27,7 +27,7 @@ test("an import's ID can be a base URL, or else the bot URL of the configured wo
   expect((await failureOf(webhook.read(emulator.workspace("other").botUrl))).details).toMatch(details);
 });
 
-test("an import finds nothing in an empty workspace, and reports a wrong key", async () => {
+test("an import finds nothing if no webhook is registered, and reports a wrong key", async () => {
   const { acme } = await startRegistered();
   acme.removeRegistration();
   expect(await webhook.read(acme.baseUrl)).toBeUndefined();
