@@ -1,4 +1,4 @@
-/** A static import of this optional peer dependency would fail with a stack trace before our code runs. */
+/** A static import of @pulumi/pulumi, an optional peer, would fail with a stack trace before our code runs. */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";

@@ -43,9 +43,9 @@ const WAYS = [
 ];
 
 /**
- * Finds a Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one
- * in the cache, with progress on stderr. If every way fails, throws an error with the reason for each. An
- * abort of `signal` leaves nothing behind.
+ * Finds a Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one. If there is
+ * none, puts one into the cache, with progress on stderr. If every way fails, throws an error with the reason
+ * for each. An abort of `signal` leaves nothing behind.
  */
 export async function resolveEngine(signal: AbortSignal = new AbortController().signal): Promise<Engine> {
   let reason: string;

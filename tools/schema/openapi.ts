@@ -70,8 +70,8 @@ function refusalFor(reason: string): JsonObject {
 }
 
 /**
- * Returns every generated JSON Schema under the name of its type, with the definitions inside it. Converts
- * draft 7 to 2020-12, the dialect of OpenAPI 3.1. Throws if two files define a name differently.
+ * Returns every generated JSON Schema and each of their `definitions`, by name. Converts draft 7 to 2020-12,
+ * the dialect of OpenAPI 3.1. Throws if two files define a name differently.
  */
 function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string, JsonObject> {
   const components: Record<string, JsonObject> = {};

@@ -92,7 +92,7 @@ function confirm(claim: string, holds: boolean, output = ""): void {
   if (!holds) throw new CommandError(`Check failed: ${claim}`, output);
 }
 
-/** Returns the part of a command's output that matches. Stops the run if nothing matches. */
+/** Returns the part of a command's output that matches the pattern. Stops the run if nothing matches. */
 function findIn(output: string, pattern: RegExp): string {
   const [found] = pattern.exec(output) ?? [];
   if (found === undefined) throw new CommandError(`Check failed: pulumi prints ${pattern}`, output);

@@ -56,7 +56,7 @@ export const identifyAction: Identify = (state, request, record, text) => {
     try {
       return toJson(200, await performAction(state, workspace, action, body));
     } finally {
-      // Even an error may have changed something: `clears` removes the registration.
+      // Even a failed call may have changed something: failedHandshake `clears` removes the registration.
       if (action !== "get-webhook") publishWorkspace(state, workspace);
     }
   };

@@ -27,7 +27,7 @@ vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
 beforeEach(() => {
   pauses.length = 0;
   held = Promise.resolve();
-  // On the fake clock only pauses take time, so no attempt exceeds its limit on a busy machine.
+  // On the fake clock, only pauses take time, so no attempt exceeds its limit, even on a busy machine.
   vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
 });
 afterEach(() => vi.useRealTimers());
