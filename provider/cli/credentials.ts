@@ -168,7 +168,7 @@ export class Credentials {
 /** A hint on how to read the settings from the Pulumi project in this folder; empty if there is no project. */
 const fromProject = (): string =>
   existsSync("Pulumi.yaml")
-    ? '. The project in this folder may contain it: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
+    ? '. This folder\'s project may contain it; run: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
       'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
     : "";
 

@@ -206,7 +206,7 @@ function assertPossible(
 
 function requireCustomFlow({ name, customFlow }: WorkspaceState): Flow {
   if (customFlow !== undefined) return customFlow;
-  throw invalidOption(`change: flow: workspace "${name}" never had a function as its flow`);
+  throw invalidOption(`change: flow: workspace "${name}" never had a function to return to`);
 }
 
 function changeRegistration(workspace: WorkspaceState, fields: Partial<RegisteredWebhook>): void {

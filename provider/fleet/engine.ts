@@ -29,7 +29,7 @@ export interface StackTask {
   onEvent: (event: StackEvent) => void;
 }
 
-/** The stacks of a fleet in the engine's backend. The fleet's folder contains programs only while commands run. */
+/** Runs the engine on the stacks of a fleet. The fleet's folder contains programs only while commands run. */
 export class Engine {
   readonly #fleet: ResolvedFleet;
   readonly #environment: Readonly<Record<string, string>>;

@@ -30,7 +30,7 @@ const MAX_LISTED = 5;
 
 export function rejectAny(problems: readonly string[]): void {
   const more = problems.length - MAX_LISTED;
-  const rest = more > 0 ? [`webhook: ${more} more problems like these`] : [];
+  const rest = more > 0 ? [`webhook: ${more} more like these`] : [];
   if (problems.length > 0) throw invalidConfig([...problems.slice(0, MAX_LISTED), ...rest]);
 }
 

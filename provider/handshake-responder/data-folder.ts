@@ -59,7 +59,7 @@ export async function prepareDataDir(inputs: ProcessInputs, previous?: ProcessSt
     const whose = owner === undefined ? "a responder without a stack" : `the stack ${stackKeyOf(owner)}`;
     throw dataDirError(
       "conflict",
-      `but ${dataDir} belongs to ${whose}; choose a new one, or remove this one if nothing needs it any more`,
+      `but ${dataDir} belongs to ${whose}; choose a new folder, or remove this one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);

@@ -127,7 +127,7 @@ async function command(instance: Instance, path: string, parameters?: object): P
   return response.value;
 }
 
-/** Returns the response to a request; undefined if this instance is gone. Throws if the request is rejected. */
+/** Returns the response; undefined if this instance is gone. Throws if the instance reports an error or times out. */
 async function ask(
   { instance, pid, token, controlPort }: Instance,
   path: string,

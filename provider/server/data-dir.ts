@@ -34,7 +34,7 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 const LOCK_FILE = "lock.sqlite";
 
-/** The file may outlive its responder. A responder is running only if it accepts the file's token. */
+/** The file may outlive its responder, which is running only if its control interface accepts the token. */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   const text = readFileIfExists(join(dataDir, INSTANCE_FILE)) ?? "";
   return (await instanceShape.safeParseAsync(jsonOrText(text))).data;

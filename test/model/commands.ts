@@ -22,7 +22,7 @@ interface UpChoice {
   replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
-  /** Ignored if `kill` ends the whole run. */
+  /** Not together with a `kill` that ends the whole run: the other steps would still start. */
   isParallel?: boolean;
   kill?: Kill;
 }

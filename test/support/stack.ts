@@ -154,7 +154,7 @@ export async function createStack(
     /** The stack object of the Automation API, for everything that has no member here. */
     stack,
     ...commands,
-    /** Changes the program for the next command. */
+    /** Changes the program that later commands run. */
     run: (next: PulumiFn): void => void (program = next),
     /** Runs a command that must fail, and returns the error's message, which contains the output. */
     fails: async (which: Command, given?: object): Promise<string> => {

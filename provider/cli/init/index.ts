@@ -69,8 +69,8 @@ Examples:
 ${ENDINGS}`;
 
 /**
- * Throws a UsageError, and writes nothing, if a file exists, if a URL has a query, or if the service could
- * not reach the program's responder.
+ * Throws a UsageError, and writes nothing, if one of the program's files exists, if a URL has a query, or if a
+ * service at the base URL could not reach the program's own responder.
  */
 async function init(target: string, options: InitOptions, { credentials }: CommandRun): Promise<number> {
   const { language, webhookUrl } = options;

@@ -178,7 +178,7 @@ test("a damaged delivery delays only its workspace, and is reported", async () =
   expect(reported).toHaveBeenCalledWith(expect.objectContaining({ code: "failed" }));
 });
 
-test("the other calls in a batch succeed even if a read fails", () => {
+test("if a read in a batch fails, the batch's other calls still succeed", () => {
   const { database, run } = openKeeper();
   database.exec("DROP TABLE dead_letters");
   expect(run(["counts"], accepting()).map(({ error }) => error?.code)).toEqual(["failed", undefined]);

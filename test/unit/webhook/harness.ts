@@ -28,7 +28,7 @@ export const FOREIGN = {
   webhook_url: "http://127.0.0.1:9/foreign",
   webhook_verification_key: "foreign-key-0123456789",
 };
-/** The calls that a read makes, and those that a set makes. */
+/** The calls that only read the registration, and those that set it. */
 export const GET = ["get-webhook"];
 export const SET = ["get-webhook", "set-webhook", "get-webhook"];
 
