@@ -130,7 +130,7 @@ export class Credentials {
     if (found !== undefined) return found;
     const { label } = SECRETS[kind];
     if (!process.stdin.isTTY) {
-      const more = kind === "apiKey" ? fromProject() : "";
+      const more = kind === "apiKey" ? fromProject(kind, SECRETS[kind]) : "";
       throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}${more}`);
     }
     const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
@@ -148,7 +148,7 @@ export class Credentials {
     const found = this.findAddress(kind);
     if (found !== undefined) return found;
     const { label, flag, variable, example } = ADDRESSES[kind];
-    const more = kind === "baseUrl" ? fromProject() : "";
+    const more = kind === "baseUrl" ? fromProject(kind, ADDRESSES[kind]) : "";
     throw new UsageError(
       `the ${label} is missing; pass ${flag} or set ${variable}, for example to ${example}${more}`,
     );
@@ -165,11 +165,10 @@ export class Credentials {
   }
 }
 
-/** A hint on how to read the settings from the Pulumi project in this folder; empty if there is no project. */
-const fromProject = (): string =>
+/** A hint on how to read a setting from the Pulumi project in this folder; empty if there is no project. */
+const fromProject = (setting: "baseUrl" | "apiKey", { variable }: { variable: string }): string =>
   existsSync("Pulumi.yaml")
-    ? '. This folder\'s project may contain it; run: export APICHAT_BASE_URL="$(pulumi config get apichat:baseUrl)" ' +
-      'APICHAT_API_KEY="$(pulumi config get apichat:apiKey)"'
+    ? `. This folder's project may contain it; run: export ${variable}="$(pulumi config get apichat:${setting})"`
     : "";
 
 /** Reads a secret from the file that an option names, else from the environment. Warns if others can read the file. */

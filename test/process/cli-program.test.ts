@@ -75,14 +75,21 @@ describe("a usage error exits with 2, and points to the help", () => {
   });
 });
 
-test("in a Pulumi project's folder, an error about missing settings shows how to get them from the stack", async () => {
-  const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
-  expect(await runCliProcess(["webhook", "get", "--json"], { cwd })).toMatchObject(
-    usageError(
-      /export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)" APICHAT_API_KEY="\$\(.* apichat:apiKey\)"$/,
-    ),
-  );
-});
+test.each([
+  [{}, /; run: export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)"$/],
+  [
+    { APICHAT_BASE_URL: "http://127.0.0.1:9/" },
+    /; run: export APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/,
+  ],
+])(
+  "in a project's folder, an error about a missing setting reads it from the stack: with %j",
+  async (...row) => {
+    const [environment, message] = row;
+    const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
+    const said = await runCliProcess(["webhook", "get", "--json"], { cwd, environment });
+    expect(said).toMatchObject(usageError(message));
+  },
+);
 
 test("a long result is written completely to a slow reader", async () => {
   const data = { webhook_url: "https://chat.example/", webhook_status: "x".repeat(200_000) };
