@@ -27,8 +27,11 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
-export const describeAddresses = (addresses: readonly string[]): string =>
+const describeAddresses = (addresses: readonly string[]): string =>
   addresses.length === 0 ? "the name does not resolve" : listNames(addresses, SHOWN_ADDRESSES);
+
+export const describePrivate = (addresses: readonly string[]): string =>
+  `the endpoint has a loopback or private address (${describeAddresses(addresses)})`;
 
 /** What was seen, in at most six lines. Steps with the same outcome share a line. */
 export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
@@ -125,8 +128,7 @@ export function findHandshakeWarnings({
   if (privateAddresses.length > 0) {
     warn(
       "private_address",
-      `the endpoint has a loopback or private address (${describeAddresses(privateAddresses)}), ` +
-        "which only a service on the same network can reach",
+      `${describePrivate(privateAddresses)}, which only a service on the same network can reach`,
     );
   }
   if (isTokenIgnored) {

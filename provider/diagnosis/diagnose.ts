@@ -12,7 +12,7 @@ import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES } from "./causes.js";
-import { describeAddresses, explainStep, findHandshakeWarnings, type HandshakeWarning } from "./describe.js";
+import { describePrivate, explainStep, findHandshakeWarnings, type HandshakeWarning } from "./describe.js";
 import { createChallenge, type HandshakeRequest, numberOf, sendHandshake } from "./handshake.js";
 
 /** How long one handshake may take, in milliseconds. */
@@ -157,9 +157,7 @@ function fail(
 }
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
-  const reason =
-    `the endpoint has a loopback or private address (${describeAddresses(addresses)}), ` +
-    `which the service at ${formatUrl(serviceUrl)} cannot reach`;
+  const reason = `${describePrivate(addresses)}, which the service at ${formatUrl(serviceUrl)} cannot reach`;
   const record = { url: formatUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }

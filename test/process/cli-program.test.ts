@@ -76,15 +76,15 @@ describe("a usage error exits with 2, and points to the help", () => {
 });
 
 test.each([
-  [{}, /; run: export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)"$/],
+  ["base URL", {}, /; run: export APICHAT_BASE_URL="\$\(pulumi config get apichat:baseUrl\)"$/],
   [
+    "API key",
     { APICHAT_BASE_URL: "http://127.0.0.1:9/" },
     /; run: export APICHAT_API_KEY="\$\(pulumi config get apichat:apiKey\)"$/,
   ],
 ])(
-  "in a project's folder, an error about a missing setting reads it from the stack: with %j",
-  async (...row) => {
-    const [environment, message] = row;
+  "if the %s is missing, the error shows how to read it from the project",
+  async (_, environment, message) => {
     const cwd = dirname(await writeFile("Pulumi.yaml", "name: acme\n"));
     const said = await runCliProcess(["webhook", "get", "--json"], { cwd, environment });
     expect(said).toMatchObject(usageError(message));

@@ -7,8 +7,8 @@ import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 /** The bundle in the npm package, as the engine finds it. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
-test.each([[["127.0.0.1:1"]], [[]]])("plugin %j prints only a port; ends after the engine", async (words) => {
-  // Stands in for the Pulumi program's folder, to which the plugin must not write.
+test.each([[["127.0.0.1:1"]], [[]]])("prints only a port, and ends with the engine: %j", async (words) => {
+  // Like the folder of a Pulumi program, to which the plugin must not write.
   const cwd = await makeFolder();
   const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
   const said = await startProgram(words, { script, environment, cwd }).ended;

@@ -110,7 +110,7 @@ describe("create", () => {
 
   test("if the process cannot start, fails with its output on one line, without the key", async () => {
     const { port } = await startTcpServer();
-    // Not an address of this machine, so the process fails with a message that quotes it. Also the key.
+    // Not this machine's address, so the process fails with a message that quotes it. The key is the same text.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, message] of [
       [

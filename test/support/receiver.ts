@@ -8,7 +8,7 @@ interface Received {
   body: Buffer;
 }
 
-/** Stands in for the user's program behind a responder: an HTTP server that accepts every request. */
+/** Plays the user's program behind a responder: an HTTP server that accepts every request. */
 export interface Receiver extends Listening {
   received: Received[];
   /** Changes the status of its responses. */

@@ -82,6 +82,7 @@ export async function flood(count: number, options: FloodOptions) {
   };
 
   const begunMs = performance.now();
+  // Stops the kills and reloads when everything is sent, and all three when one fails.
   const over = new AbortController();
   const stop = (): void => over.abort();
   const url = `http://127.0.0.1:${port}/acme`;

@@ -43,12 +43,13 @@ describe("a credential", () => {
     expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open\.key .*chmod 600 /);
   });
 
-  test("causes a usage error if its file is a JSON list", async () => {
+  test("causes a usage error if its file is a JSON list, and the error does not quote the key", async () => {
     const apiKeyFile = await write("keys.json", JSON.stringify([API_KEY]));
     const found = open({ apiKeyFile }).findSecret("apiKey");
     await expect(found).rejects.toThrow(
       /^--api-key-file: \S+keys.json contains JSON; name a file that contains only /,
     );
+    expect(await found.catch(String)).not.toContain(API_KEY);
   });
 
   test.each<[string, CredentialOptions, string | undefined, RegExp]>([
