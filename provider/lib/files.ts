@@ -48,9 +48,10 @@ async function replace(path: string, temporary: string): Promise<void> {
   }
 }
 
-/** Returns a warning if other users can open a file or folder that holds secrets. Pipes are ignored. */
+/** Returns a warning if other users can open a file or folder that holds secrets. Ignores pipes and missing files. */
 export function warningOfMode(path: string, what: string): string | undefined {
-  const stats = statSync(path);
+  const stats = findStats(path);
+  if (stats === undefined) return undefined;
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
   // Windows has no such mode bits.
   if (!isOpen || process.platform === "win32") return undefined;

@@ -50,7 +50,7 @@ const steps = <Args extends unknown[]>(make: (...args: Args) => step.Command, ar
 const faulty = fc.oneof(
   weigh(15, steps(step.fault, fc.tuple(workspace, operation, fault, nth))),
   weigh(4, steps(step.fault, fc.tuple(workspace, fc.constant("handshake"), fc.constant("refused"), nth))),
-  // A timeout takes a second.
+  // A timeout takes five seconds.
   weigh(1, steps(step.fault, fc.tuple(workspace, operation, fc.constant("timed out"), nth))),
 );
 const replace = fc.subarray([...WORKSPACES], { minLength: 1 });

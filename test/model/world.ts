@@ -178,7 +178,7 @@ export class World {
         onExisting: declared.onExisting,
         baseUrl: this.baseUrlOf(workspace),
         ...(this.keySource === "argument" ? { apiKey: SECRETS.apiKey(this.givenKey) } : {}),
-        timeouts: { requestSeconds: 1, readySeconds: 0 },
+        timeouts: { requestSeconds: 5, readySeconds: 0 },
       };
       return { name: declared.name, aliases: declared.aliases, provider: declared.provider, args };
     });

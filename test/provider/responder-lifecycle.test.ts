@@ -8,6 +8,7 @@ import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-
 import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
 import { readInstance } from "../../dist/provider/server/data-dir.js";
 import { processesNaming } from "../../tools/lib/processes.ts";
+import { commandsIn } from "../support/command.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { deliverTo } from "../support/responder.js";
 import { acme, argsOf, isolateRuns, KEY, OTHER_KEY, type Values } from "../support/responder-runs.js";
@@ -250,9 +251,9 @@ test("update replaces a responder that was started by hand, and keeps its delive
   const { dataDir, port } = created.outs;
   await end(created);
   const program = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
-  const byHand = ["responder", "--config", join(dataDir, "config.json")];
-  spawn(process.execPath, [program, ...byHand], { stdio: "ignore" });
-  await vi.waitUntil(() => deliver(created).then(Boolean, () => false), { timeout: 20_000 });
+  const config = join(dataDir, "config.json");
+  const byHand = commandsIn(run.folder, {})(process.execPath, program, "responder", "--config", config);
+  await byHand.until(() => deliver(created).then(Boolean, () => false));
   const updated = await update(created, { port });
   await expectPids([updated.outs.pid]);
   expect(await deliver(updated)).toBe(200);

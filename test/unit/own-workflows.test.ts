@@ -40,6 +40,6 @@ it("together, the workflows and .ci/run run every suite except unit, which npm t
     return Object.values(jobs).flatMap(({ strategy }) => strategy?.matrix.suite ?? []);
   });
   const onEachPush = await readFile(`${root}.ci/run`, "utf8");
-  named.push(...[...onEachPush.matchAll(/^npm run suite (\S+)/gm)].map(([, suite = ""]) => suite));
+  named.push(...[...onEachPush.matchAll(/^ *npm run suite (\S+)/gm)].map(([, suite = ""]) => suite));
   expect(["unit", ...named].toSorted()).toEqual(suites.toSorted());
 });

@@ -2,7 +2,7 @@ import fs, { readdir, readFile } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
-import { writePrivateFile } from "../../../provider/lib/files.js";
+import { warningOfMode, writePrivateFile } from "../../../provider/lib/files.js";
 import { makeFolder } from "../../support/folder.ts";
 
 const folder = await makeFolder();
@@ -32,3 +32,6 @@ test("on other systems, a failed rename is an immediate error and leaves no file
   await expect(writePrivateFile(join(folder, "b"), "new")).rejects.toMatchObject({ code: "EPERM" });
   expect((await readdir(folder)).filter((name) => name.startsWith("b"))).toEqual([]);
 });
+
+test("a file that is removed meanwhile causes no warning", () =>
+  expect(warningOfMode(join(folder, "removed"), "keys")).toBeUndefined());

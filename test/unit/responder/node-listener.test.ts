@@ -66,7 +66,7 @@ describe("the node listener", () => {
       await new Promise((resolve) => socket.write(begun, resolve));
     }
     const closed = () => sockets.map((socket) => socket.closed);
-    await vi.waitFor(() => expect(closed().filter(Boolean).length).toBeGreaterThanOrEqual(5));
+    await expect.poll(() => closed().filter(Boolean).length).toBeGreaterThanOrEqual(5);
     const body = JSON.stringify({ type: "text", text: "x".repeat(1_000_000) });
     const signed = { "x-hub-signature-256": await signBody(KEY, body) };
     const answer = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers: signed, body });

@@ -18,7 +18,7 @@ import {
   withDatabase,
 } from "./spool-harness.js";
 
-const WAIT = { timeout: 10_000, interval: 20 };
+const WAIT = { timeout: 20_000, interval: 20 };
 const idsOf = (rows: readonly ({ id: string } | undefined)[]): string[] => rows.map((row) => row?.id ?? "");
 /** The ids of the deliveries that a target received. */
 const sentIds = ({ requests }: TestServer): string[] =>
@@ -230,9 +230,11 @@ test("a workspace whose last attempt timed out has one attempt at a time until i
   const [fifth = 0, sixth = 0, seventh = 0] = target.requests.slice(4).map(({ atMs }) => atMs);
   // A request that reaches the target late shortens the measured pause after it.
   for (const pauseMs of [sixth - fifth, seventh - sixth]) expect(pauseMs).toBeGreaterThan(TIMEOUT_MS / 3);
-  await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
-  for (const end of held) end();
-  await vi.waitFor(() => expect(held.size).toBe(4), WAIT);
+  await vi.waitFor(() => {
+    // A response may come just after the time limit: so end one attempt after another until one is in time.
+    if (held.size === 1) for (const end of held) end();
+    expect(held.size).toBe(4);
+  }, WAIT);
 });
 
 test("close waits for attempts in progress, and starts no more", async () => {

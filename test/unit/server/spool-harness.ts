@@ -58,7 +58,7 @@ export const takeFirst = (taken: TakenDelivery[]): Promise<TakenDelivery> =>
     const delivery = taken.shift();
     if (delivery === undefined) throw new Error("nothing is due");
     return delivery;
-  });
+  }, 20_000);
 
 /** Runs the keeper of a spool in this thread, so that a test can also use its database and queue. */
 export function openKeeper(path = spoolFile(), limits = NO_LIMITS) {

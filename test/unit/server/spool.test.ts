@@ -107,7 +107,7 @@ test("a spool hands out each delivery once, from memory or from its file, and ag
   expect(taken.map(show)).toEqual(accepted.map(show));
   const [first] = taken as [TakenDelivery];
   await spool.ask("release", first.position);
-  await vi.waitFor(() => expect(taken).toHaveLength(7));
+  await vi.waitFor(() => expect(taken).toHaveLength(7), WAIT);
   expect(taken[6]).toMatchObject({ id: first.id });
 });
 
