@@ -313,6 +313,7 @@ test("while a process hangs, read, update and delete fail; once it responds, the
   const hints = [{ id: "end_process", pid: created.outs.pid }];
   for (const work of [read, update, destroy])
     await expect(work(created)).rejects.toMatchObject({ code: "timeout", hints });
+  CONTROL_LIMITS.answerMs = answerMs;
   process.kill(created.outs.pid, "SIGCONT");
   expect(await read(created)).toEqual(created.outs);
   await destroy(created);

@@ -152,6 +152,7 @@ describe("delete", () => {
   test("does not try again if get-webhook then finds somebody else's webhook", async () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
+    emulator.injectFault({ operation: "get-webhook", every: 2, fault: { delayMs: 1_000 } });
     const removed = remove(state);
     await expect.poll(() => acme.registration, { interval: 1 }).toBeUndefined();
     acme.takeOver(FOREIGN);
