@@ -3,6 +3,7 @@ import { readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requestReload, requestStop, spoolOf } from "../../dist/provider/server/control-client.js";
+import { cpuMsOf } from "../support/cpu.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { SEED } from "../support/derived-keys.ts";
 import { deliverTo } from "../support/responder.ts";
@@ -10,7 +11,6 @@ import { findSecrets } from "../support/secrets.ts";
 import { makeHome, startResponder } from "./program.ts";
 
 const WORKSPACES = 1000;
-const MAX_TURN_MS = 50;
 
 const makeKeys = (): string[] =>
   Array.from({ length: WORKSPACES }, () => randomBytes(32).toString("base64url"));
@@ -118,16 +118,20 @@ it("with 30,000 workspaces, no request, reload or retry blocks the event loop fo
     ["a reload", reload],
     ["a retry", () => spoolOf(instance).retry()],
   ];
-  await home.configure({ ...config, workspaces: { ...workspaces, added: {} } });
+  const next = { ...config, workspaces: { ...workspaces, added: {} } };
+  await home.configure(next);
+  const text = JSON.stringify(next);
+  // The longest turn contains the parsing of the whole file. An uninterrupted reload takes 13 times as long.
+  const maxTurnMs = 5 * cpuMsOf(() => JSON.parse(text));
   for (const [what, begin] of work) {
     let longest = Infinity;
     // Up to three attempts, because other programs on the machine can make a turn longer.
-    for (let round = 0; round < 3 && longest > MAX_TURN_MS; round++) {
+    for (let round = 0; round < 3 && longest > maxTurnMs; round++) {
       await begin();
       expect(await statusOf("/readyz")).toBe(200);
       longest = await longestTurn();
     }
-    expect([what, longest]).toEqual([what, expect.toSatisfy((ms: number) => ms <= MAX_TURN_MS)]);
+    expect([what, longest]).toEqual([what, expect.toSatisfy((ms: number) => ms <= maxTurnMs)]);
   }
   expect(await statusOf("/added")).toBe(405);
 });

@@ -3,8 +3,13 @@ import { inspect } from "node:util";
 import type { Agent } from "undici";
 import { describe, expect, test } from "vitest";
 import { RESPONSE_LIMIT_BYTES } from "../../../provider/client/call.js";
-import type { ApiChatErrorCode } from "../../../provider/client/index.js";
-import type { Hint } from "../../../provider/errors/index.js";
+import type {
+  ApiChatErrorCode,
+  MessageClientOptions,
+  RegistrationClientOptions,
+  Retry,
+} from "../../../provider/client/index.js";
+import type { ApiChatError, Hint } from "../../../provider/errors/index.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -37,8 +42,8 @@ const BUTTON = {
 const CLIENTS = [
   {
     operation: "set-webhook",
-    call: (origin: string) =>
-      createTestClient(`${origin}/acme?token=base-url-token`).setWebhook({
+    call: (origin: string, options: Partial<RegistrationClientOptions> = {}) =>
+      createTestClient(`${origin}/acme?token=base-url-token`, options).setWebhook({
         webhookUrl: "https://chat.example/hook?token=webhook-token",
         webhookVerificationKey: VERIFICATION_KEY,
       }),
@@ -49,9 +54,9 @@ const CLIENTS = [
   },
   {
     operation: "message",
-    call: (origin: string) => {
+    call: (origin: string, options: Partial<MessageClientOptions> = {}) => {
       const botUrl = `${origin}/f1?token=query-value`;
-      return createTestMessageClient(origin, { botUrl }).sendButton(BUTTON);
+      return createTestMessageClient(origin, { botUrl, ...options }).sendButton(BUTTON);
     },
     at: (origin: string) => `message to ${origin}/f1?token=***: `,
     hints: { key: [{ id: "check_flow_api_key" }], gone: [{ id: "read_bot_url" }] },
@@ -219,9 +224,11 @@ describe.each(CLIENTS)("an error of $operation shows no secrets", ({ call, secre
     const { url } = await startTcpServer((socket) =>
       socket.once("data", (request) => socket.end(`NOT-HTTP ${request.toString()}\r\n\r\n`)),
     );
-    const error = await failureOf(call(url));
-    expect(error.code).toBe("unavailable");
-    expect(findSecrets(textsOf(error), secrets)).toEqual([]);
+    const errors: ApiChatError[] = [];
+    const onRetry = ({ error }: Retry): void => void errors.push(error as ApiChatError);
+    errors.push(await failureOf(call(url, { onRetry })));
+    expect(errors[0]).toMatchObject({ code: "unavailable", attempts: 1 });
+    for (const error of errors) expect(findSecrets(textsOf(error), secrets)).toEqual([]);
   });
 });
 

@@ -1,22 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createRedactor, quote } from "../../../provider/lib/redact.js";
+import { cpuMsOf } from "../../support/cpu.js";
 import { findSecrets, SPELLINGS } from "../../support/secrets.js";
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
 const redact = (text: string, ...secrets: string[]): string => createRedactor(secrets)(text);
-
-/**
- * Returns the work's CPU time in milliseconds, which other load on the machine does not increase.
- * Returns at least 10, because the clock is coarse.
- */
-function cpuMsOf(work: () => unknown): number {
-  const before = process.threadCpuUsage();
-  work();
-  const { user, system } = process.threadCpuUsage(before);
-  return Math.max(10, (user + system) / 1000);
-}
 
 test.each(Object.entries(SPELLINGS))("removes a secret written %s, and keeps the rest", (_, spell) => {
   const clean = redact(`a ${spell(KEY)} z`, KEY);

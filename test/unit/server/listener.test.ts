@@ -85,8 +85,7 @@ describe("a listener", () => {
       return text(socket);
     });
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 OK.*\/half ok$/s);
-    const allClosed = Array(LIMITS.connections).fill(true);
-    await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual(allClosed);
+    await expect.poll(() => sockets.filter(({ closed }) => closed)).toHaveLength(LIMITS.connections);
   });
 
   it("disconnects senders that are slow with the head or the body", async () => {
