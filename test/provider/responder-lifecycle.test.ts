@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ResponderLifecycle } from "../../dist/provider/handshake-responder/lifecycle.js";
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
@@ -250,7 +249,7 @@ test("update replaces a responder that was started by hand, and keeps its delive
   const created = await createAtFixedPort();
   const { dataDir, port } = created.outs;
   await end(created);
-  const program = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
+  const program = join(import.meta.dirname, "../../dist/provider/cli/main.js");
   const config = join(dataDir, "config.json");
   const byHand = commandsIn(run.folder, {})(process.execPath, program, "responder", "--config", config);
   await byHand.until(() => deliver(created).then(Boolean, () => false));

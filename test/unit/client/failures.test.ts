@@ -3,12 +3,7 @@ import { inspect } from "node:util";
 import type { Agent } from "undici";
 import { describe, expect, test } from "vitest";
 import { RESPONSE_LIMIT_BYTES } from "../../../provider/client/call.js";
-import type {
-  ApiChatErrorCode,
-  MessageClientOptions,
-  RegistrationClientOptions,
-  Retry,
-} from "../../../provider/client/index.js";
+import type { ApiChatErrorCode, Retry } from "../../../provider/client/index.js";
 import type { ApiChatError, Hint } from "../../../provider/errors/index.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -42,7 +37,7 @@ const BUTTON = {
 const CLIENTS = [
   {
     operation: "set-webhook",
-    call: (origin: string, options: Partial<RegistrationClientOptions> = {}) =>
+    call: (origin: string, options?: Parameters<typeof createTestClient>[1]) =>
       createTestClient(`${origin}/acme?token=base-url-token`, options).setWebhook({
         webhookUrl: "https://chat.example/hook?token=webhook-token",
         webhookVerificationKey: VERIFICATION_KEY,
@@ -54,7 +49,7 @@ const CLIENTS = [
   },
   {
     operation: "message",
-    call: (origin: string, options: Partial<MessageClientOptions> = {}) => {
+    call: (origin: string, options?: Parameters<typeof createTestMessageClient>[1]) => {
       const botUrl = `${origin}/f1?token=query-value`;
       return createTestMessageClient(origin, { botUrl, ...options }).sendButton(BUTTON);
     },

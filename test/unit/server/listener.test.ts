@@ -109,6 +109,7 @@ async function connectAll(port: number): Promise<Socket[]> {
   for (let number = 0; number < LIMITS.connections; number++) {
     const socket = connect(port, "127.0.0.1").resume();
     socket.on("error", () => undefined);
+    afterTests(() => socket.destroy());
     sockets.push(socket);
     await once(socket, "connect");
   }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { runtime } from "@pulumi/pulumi";
 import type { MockResourceArgs } from "@pulumi/pulumi/runtime/mocks.js";
 import { describe, expect, test, vi } from "vitest";
@@ -79,7 +78,7 @@ describe("the preview of a create", () => {
     try {
       const preview = previewCreate(await checked(args));
       // Not vi.waitUntil, which also advances the fake clock.
-      while (emulator.requests.length === 0) await setImmediate();
+      while (emulator.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
       vi.advanceTimersByTime(5_000);
       expect(await preview).toBeUndefined();
     } finally {
